@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+#
+# timbre_libtorch: the only place that knows where LibTorch is. It gives headers (as system headers) and two libraries by
+# full path; LibTorch's own flags, targets and CUDA look-ups stay out.
+if(NOT EXISTS "${TIMBRE_LIBTORCH_DIR}/include/ATen/ATen.h" OR NOT EXISTS "${TIMBRE_LIBTORCH_DIR}/lib/libtorch_cpu.so")
+  message(FATAL_ERROR "no LibTorch in TIMBRE_LIBTORCH_DIR=${TIMBRE_LIBTORCH_DIR} (wanted: include/ATen/ATen.h and "
+                      "lib/libtorch_cpu.so); run scripts/setup, give -DTIMBRE_LIBTORCH_DIR=<folder>, or -DTIMBRE_TORCH=OFF")
+endif()
+add_library(timbre_libtorch INTERFACE IMPORTED GLOBAL)
+target_include_directories(timbre_libtorch SYSTEM INTERFACE "${TIMBRE_LIBTORCH_DIR}/include")
+target_link_libraries(timbre_libtorch INTERFACE "${TIMBRE_LIBTORCH_DIR}/lib/libtorch_cpu.so"
+                                                "${TIMBRE_LIBTORCH_DIR}/lib/libc10.so")
+# libtorch_cpu needs libcudart and libcupti even on a machine without CUDA; a wheel keeps them in its neighbour folder.
+file(GLOB timbre_libtorch_cuda_dirs LIST_DIRECTORIES true "${TIMBRE_LIBTORCH_DIR}/../nvidia/cu*/lib")
+foreach(folder IN LISTS timbre_libtorch_cuda_dirs)
+  cmake_path(NORMAL_PATH folder)
+  target_link_options(timbre_libtorch INTERFACE "LINKER:-rpath-link,${folder}")
+endforeach()

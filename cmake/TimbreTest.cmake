@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+#
+# timbre_add_test(<name> SOURCES <file>... [LIBRARIES <target>...] [LABELS <label>...]): one Catch2 program, one ctest.
+find_package(Catch2 2 REQUIRED)
+
+# Catch2's main is compiled once.
+if(NOT TARGET timbre_catch_main)
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/catch_main.cpp"
+       CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n" @ONLY)
+  add_library(timbre_catch_main STATIC "${CMAKE_BINARY_DIR}/catch_main.cpp")
+  target_link_libraries(timbre_catch_main PUBLIC Catch2::Catch2)
+endif()
+
+function(timbre_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES;LABELS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} timbre_catch_main timbre_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+endfunction()

@@ -16,3 +16,12 @@ foreach(folder IN LISTS timbre_libtorch_cuda_dirs)
   cmake_path(NORMAL_PATH folder)
   target_link_options(timbre_libtorch INTERFACE "LINKER:-rpath-link,${folder}")
 endforeach()
+
+# What an installed back end needs beside itself: these files of LibTorch, and the licences that a wheel keeps near.
+set(timbre_libtorch_files "${TIMBRE_LIBTORCH_DIR}/lib/libtorch_cpu.so" "${TIMBRE_LIBTORCH_DIR}/lib/libc10.so")
+foreach(folder IN ITEMS "${TIMBRE_LIBTORCH_DIR}/lib" ${timbre_libtorch_cuda_dirs})
+  file(GLOB found "${folder}/libgomp*.so*" "${folder}/libcudart*.so.*" "${folder}/libcupti*.so.*")
+  list(APPEND timbre_libtorch_files ${found})
+endforeach()
+file(GLOB timbre_libtorch_licences "${TIMBRE_LIBTORCH_DIR}/../torch-*.dist-info"
+     "${TIMBRE_LIBTORCH_DIR}/../nvidia_cuda_runtime-*.dist-info" "${TIMBRE_LIBTORCH_DIR}/../nvidia_cuda_cupti-*.dist-info")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""A C handle that several Python threads may use and close."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Callable, Iterator, Optional
+
+from .errors import Error, Status
+
+
+class Handle:
+    """Keeps a C handle alive while calls run on it.
+
+    `close` first calls `interrupt`, which makes running calls return soon, waits for them, and then frees the handle.
+    It may be called any number of times, from any thread. A call on a closed handle raises CLOSED.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        pointer: Any,
+        free: Callable[[Any], int],
+        interrupt: Optional[Callable[[Any], Any]] = None,
+    ) -> None:
+        self._what = what
+        self._pointer = pointer
+        self._free = free
+        self._interrupt = interrupt
+        self._idle = threading.Condition()
+        self._users: list[int] = []  # thread idents, one for each running call
+        self._closing = False
+
+    @property
+    def closing(self) -> bool:
+        """True as soon as somebody has called close."""
+        return self._closing
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[Any]:
+        """The pointer, which is not freed inside the block."""
+        me = threading.get_ident()
+        with self._idle:
+            if self._closing:
+                raise Error(Status.CLOSED, f"this {self._what} is closed")
+            self._users.append(me)
+        try:
+            yield self._pointer
+        finally:
+            with self._idle:
+                self._users.remove(me)
+                self._idle.notify_all()
+
+    def close(self) -> None:
+        with self._idle:
+            if threading.get_ident() in self._users:
+                raise Error(Status.INVALID_ARGUMENT, f"a {self._what} cannot be closed from inside a call on it")
+            self._closing = True
+            if self._users and self._interrupt is not None:
+                self._interrupt(self._pointer)
+            while self._users:
+                self._idle.wait()
+            pointer, self._pointer = self._pointer, None
+        if pointer is not None:
+            self._free(pointer)

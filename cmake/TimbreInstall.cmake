@@ -2,7 +2,7 @@
 #
 # What `cmake --install` puts where, below a prefix that may be moved afterwards:
 #
-#   bin/timbre                           the program
+#   bin/timbre                           the program (installed by tools/)
 #   lib/libtimbre.so.<major>             the library; looks for its plug-ins beside itself, then in timbre/ beside itself
 #   lib/timbre/                          the plug-ins, and the LibTorch files that the back end needs, found by $ORIGIN
 #   lib/timbre/python/                   the Python package
@@ -41,11 +41,6 @@ file(RELATIVE_PATH timbre_prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/
 configure_file(cmake/timbre.pc.in "${CMAKE_BINARY_DIR}/timbre.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/timbre.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-if(TARGET timbre_cli)
-  file(RELATIVE_PATH timbre_lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-  set_target_properties(timbre_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${timbre_lib_from_bin}")
-  install(TARGETS timbre_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
 install(TARGETS timbre-espeak LIBRARY DESTINATION "${timbre_plugin_dir}")
 
 if(TARGET timbre-torch)

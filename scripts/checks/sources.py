@@ -23,8 +23,10 @@ def arguments(description, **extra):
 
 def files(root, suffixes=None):
     """Paths of the project's files relative to `root`, sorted: what git tracks or would track, else every file."""
-    if os.path.isdir(os.path.join(root, ".git")):
-        command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if os.path.exists(os.path.join(root, ".git")):  # a file in a worktree
+        # A checkout may belong to another user than the one who runs the tests.
+        command = ["git", "-c", "safe.directory=*", "-C", root, "ls-files", "-z", "--cached", "--others",
+                   "--exclude-standard"]
         listed = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
         found = [path for path in listed if path and os.path.isfile(os.path.join(root, path))]
     else:

@@ -91,7 +91,8 @@ def processor():
     name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
     flags = next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
     known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
-    return f"{name}, {sum(line.startswith('processor') for line in lines)} cores, {' '.join(known) or 'no vector flags'}"
+    cores = sum(line.startswith("processor") for line in lines)
+    return f"{name}, {cores} cores, {' '.join(known) or 'no vector flags'}"
 
 
 COLUMNS = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """sherpa-onnx, which needs facts inside the graph and a tokens.txt (compare.py writes both).
 
-Version 2 has no phonemizer of its own any more and takes phonemes; they come from piper-tts's, inside the measured time.
+Version 2 has no phonemizer any more and takes phonemes; piper-tts's makes them, inside the measured time.
 """
 import importlib.metadata
 import json

@@ -10,7 +10,7 @@ import math
 import operator
 import os
 from ctypes import POINTER, c_int32, cast
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -101,20 +101,20 @@ def int32_pointer(array: np.ndarray) -> Any:
     return cast(array.ctypes.data, POINTER(c_int32))
 
 
-def tensors(value: Any) -> Tuple[Any, int, list]:
+def tensors(value: Any) -> Tuple[Any, int, List[Any]]:
     """{name: array} as (array of timbre_tensor, count, what must stay alive during the call)."""
     if not isinstance(value, Mapping):
         raise invalid(f"tensors must be a mapping of names to arrays, not {type(value).__name__}")
     if len(value) > _MAX_TENSORS:
         raise invalid(f"{len(value)} tensors; at most {_MAX_TENSORS}")
-    keep: list = []
+    keep: List[Any] = []
     array = (_abi.Tensor * max(len(value), 1))()
     for target, (name, data) in zip(array, value.items()):
         _fill_tensor(target, name, data, keep)
     return array, len(value), keep
 
 
-def _fill_tensor(target: _abi.Tensor, name: Any, value: Any, keep: list) -> None:
+def _fill_tensor(target: _abi.Tensor, name: Any, value: Any, keep: List[Any]) -> None:
     encoded = string("a tensor's name", name)
     if not hasattr(value, "dtype") and not hasattr(value, "__array_interface__"):
         raise invalid(f"tensor {name!r} must be a numpy array, not {type(value).__name__}")

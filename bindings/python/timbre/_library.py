@@ -33,13 +33,15 @@ def candidates() -> list[str]:
     if named:
         return [named]
     here = Path(__file__).resolve().parent
-    places = [
-        here / "libtimbre.so",  # inside the package, as a wheel would have it
-        here / "lib" / "libtimbre.so",
-        here.parents[2] / "libtimbre.so",  # lib/timbre/python/timbre of an installed tree
-        here.parents[2] / "build" / "release" / "libtimbre.so",  # bindings/python/timbre of the source tree
+    above = here.parent.parent.parent
+    folders = [
+        here,  # as a wheel would have it
+        here / "lib",
+        above,  # of lib/timbre/python/timbre, an installed tree
+        above / "build" / "release",  # of bindings/python/timbre, the source tree
     ]
-    return [str(place) for place in places if place.exists()] + [f"libtimbre.so.{_abi.ABI_MAJOR}", "libtimbre.so"]
+    names = [f"libtimbre.so.{_abi.ABI_MAJOR}", "libtimbre.so"]
+    return [str(folder / name) for folder in folders for name in names if (folder / name).exists()] + names
 
 
 def _open(path: str) -> ctypes.CDLL:

@@ -98,7 +98,6 @@ class Engine:
             share_torch()
         failure: List[BaseException] = []
 
-        @_abi.LoadProgress
         def on_progress(_user: Any, fraction: float, stage: bytes) -> int:
             try:
                 go_on = progress is None or progress(fraction, stage.decode()) is not False
@@ -110,11 +109,12 @@ class Engine:
         options = _abi.ModelOptions()
         check(library().timbre_model_options_init(options, options.struct_size))
         options.warm_up = 1 if warm_up else 0
-        options.progress = on_progress
+        options.progress = c_progress = _abi.LoadProgress(on_progress)
         pointer = ctypes.c_void_p()
         size = ctypes.sizeof(_abi.ModelFile)
         with self._handle.use() as engine:
             status = library().timbre_model_load(engine, files, len(parts), size, options, pointer)
+        del c_progress  # it had to live until here
         if failure:
             if pointer:
                 library().timbre_model_release(pointer)

@@ -48,6 +48,7 @@ _RULES = [(re.compile(pattern), *rest) for pattern, *rest in [
     (r"resblocks\..*weight$", 0.0, None, 0.9),
     (r"(decoder|dec)\.conv_post\.weight$", 0.0, None, 0.25),
     (r"flow\.flows\.\d+\.(conv_)?post\.weight$", 0.0, None, 0.7),
+    (r"^dp\.flows\.\d+\.proj\.weight$", 0.0, None, 0.6),
     (r"cond(_layer)?\.weight$", 0.0, None, 0.6),
     (r"(project|enc_p\.proj)\.weight$", 0.0, None, 0.8),
     (r"weight$", 0.0, None, 1.3),

@@ -28,6 +28,7 @@ struct ModelFile {
 
 struct ModelFiles {
   std::vector<ModelFile> files;
+  std::string directory;  ///< folder of the main file, for external data; empty when it came from memory
 
   /// The part of this name, or null.
   [[nodiscard]] const ModelFile* find(std::string_view name) const {

@@ -17,7 +17,7 @@ typedef struct timbre_model timbre_model;
  * One part of a model, on disk or in memory.
  *
  * A part is known by its name: `name` where given, else the last component of `path`.
- *   "tone:"                            the deterministic tone synthesizer, no file (22,050 Hz, 4 speakers, voice_dim
+ *   "tone:" (as name or path)          the deterministic tone synthesizer, no file (22,050 Hz, 4 speakers, voice_dim
  * 16) a folder (path)                    a Hugging Face VITS folder X.onnx                             a Piper graph;
  * X.onnx.json beside it is found by itself when it came by path
  *   *.onnx.json, *.json                its configuration; config.json, vocab.json, tokenizer_config.json,

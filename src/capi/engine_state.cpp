@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "capi/engine_state.hpp"
+
+#include <algorithm>
+
+#include "capi/plugins.hpp"
+
+namespace timbre::capi {
+
+EngineState::EngineState(EngineOptions options) : options_(std::move(options)) {}
+
+Result<std::shared_ptr<EngineState>> EngineState::start(EngineOptions options) {
+  std::shared_ptr<EngineState> state(new EngineState(std::move(options)));
+  speech::Executor::Options worker = state->options_.worker;
+  worker.warning = [log = state->log_](std::string line) { log->add(LogLevel::kWarning, std::move(line)); };
+  Result<std::unique_ptr<speech::Executor>> executor = speech::Executor::start(std::move(worker));
+  if (!executor) return std::move(executor).error();
+  state->executor_ = std::move(*executor);
+  if (state->options_.fell_back)
+    state->log_->add(LogLevel::kWarning, "there is no CUDA device; the CPU is used instead");
+  capi::stop_at_exit(state);
+  return state;
+}
+
+EngineState::~EngineState() { close(); }
+
+void EngineState::close() {
+  closed_.store(true);
+  std::vector<std::weak_ptr<speech::SpeechStream>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    streams.swap(streams_);
+  }
+  for (const auto& weak : streams) {
+    if (const auto stream = weak.lock()) stream->cancel();
+  }
+  if (executor_) executor_->stop();
+}
+
+void EngineState::stop_at_exit() noexcept {
+  try {
+    close();
+  } catch (...) {  // NOLINT: at exit there is nobody to tell
+  }
+}
+
+Result<std::shared_ptr<frontend::Phonemizer>> EngineState::phonemizer() {
+  const std::lock_guard lock(phonemizer_mutex_);
+  if (phonemizer_) return phonemizer_;
+  Result<std::string> plugin = find_plugin("libtimbre-espeak.so");
+  if (!plugin) return std::move(plugin).error();
+  Result<std::shared_ptr<frontend::Phonemizer>> opened =
+      frontend::Phonemizer::open(*plugin, options_.espeak_library, options_.espeak_data);
+  if (opened) phonemizer_ = *opened;
+  return opened;
+}
+
+bool EngineState::add(const std::shared_ptr<speech::SpeechStream>& stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
+    streams_.push_back(stream);
+  }
+  if (!closed()) return true;
+  stream->cancel();
+  return false;
+}
+
+void EngineState::add(const std::shared_ptr<const speech::Model>& model) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(models_, [](const auto& weak) { return weak.expired(); });
+  models_.push_back(model);
+}
+
+std::shared_ptr<const speech::Model> EngineState::find_model(std::string_view fingerprint) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& weak : models_) {
+    std::shared_ptr<const speech::Model> model = weak.lock();
+    if (model && model->synthesizer->facts().fingerprint == fingerprint) return model;
+  }
+  return nullptr;
+}
+
+void EngineState::enter_backend(speech::Backend& backend) {
+  if (entered_backend_) return;
+  backend.enter_thread(options_.thread_count);
+  entered_backend_ = true;
+}
+
+}  // namespace timbre::capi

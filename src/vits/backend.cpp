@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "vits/backend.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "vits/model_loader.hpp"
+#include "vits/torch_thread.hpp"
+#include "vits/vits_synthesizer.hpp"
+
+namespace timbre::vits {
+namespace {
+
+/// A short sentence whose durations are forced, so that every kernel of a first chunk and a later one has run.
+Result<void> warm_up(const VitsSynthesizer& model) {
+  constexpr std::int32_t kFramesPerId = 9;
+  const std::vector<std::int32_t> ids(
+      32, std::min<std::int32_t>(1, static_cast<std::int32_t>(model.facts().token_count) - 1));
+  const std::vector<std::int32_t> durations(ids.size(), kFramesPerId);
+  const std::vector<float> voice(model.facts().voice_dim, 0.0F);
+  speech::SegmentInput input;
+  input.ids = ids;
+  input.voice = voice;
+  input.durations = durations;
+  auto run = model.begin(input);
+  if (!run) return run.error();
+  if (auto prepared = (*run)->prepare(); !prepared) return prepared.error();
+  std::vector<float> samples;
+  for (;;) {
+    auto more = (*run)->next(samples);
+    if (!more) return more.error();
+    if (!*more) return {};
+  }
+}
+
+/// Progress of one load; false once the caller wants no more.
+bool goes_on(const speech::Backend::LoadOptions& options, float fraction, const char* stage) {
+  return !options.progress || options.progress(fraction, stage);
+}
+
+Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFiles& files,
+                                                           const speech::Backend::LoadOptions& options) {
+  const Error cancelled{Status::kCancelled, "loading was cancelled"};
+  if (!goes_on(options, 0.0F, "read")) return cancelled;
+  auto loaded = load_model(files, options.warning);
+  if (!loaded) return loaded.error();
+  if (!goes_on(options, 0.4F, "build")) return cancelled;
+  auto weights = build_weights(loaded->tensors, loaded->config, files.files.front().where);
+  if (!weights) return weights.error();
+  auto model = std::make_unique<VitsSynthesizer>(std::move(loaded->facts),
+                                                 VitsGraph(std::move(loaded->config), std::move(*weights)));
+  if (options.warm_up) {
+    if (!goes_on(options, 0.7F, "warm-up")) return cancelled;
+    if (auto warm = warm_up(*model); !warm) return warm.error();
+  }
+  if (!goes_on(options, 1.0F, options.warm_up ? "warm-up" : "build")) return cancelled;
+  return std::unique_ptr<speech::Synthesizer>(std::move(model));
+}
+
+}  // namespace
+
+void TorchBackend::enter_thread(std::uint32_t thread_count) { prepare_torch_thread(thread_count); }
+
+Result<std::unique_ptr<speech::Synthesizer>> TorchBackend::load(const speech::ModelFiles& files,
+                                                                const LoadOptions& options) {
+  return guarded("loading a model", [&] { return load_in_torch(files, options); });
+}
+
+}  // namespace timbre::vits
+
+/// The one exported symbol; see speech/synthesizer.hpp.
+extern "C" __attribute__((visibility("default"))) timbre::speech::Backend* timbre_torch_backend_v1(const char* build) {
+  static timbre::vits::TorchBackend backend;
+  return build != nullptr && std::strcmp(build, timbre::speech::kBackendBuild) == 0 ? &backend : nullptr;
+}

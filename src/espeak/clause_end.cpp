@@ -148,11 +148,6 @@ std::optional<Mark> mark_of(char32_t c) {
   return found->mark;
 }
 
-bool asks_or_exclaims(char32_t c) {
-  const auto mark = mark_of(c);
-  return mark == Mark::kQuestion || mark == Mark::kExclamation || c == 0xff01 || c == 0xff1f;
-}
-
 struct Decoded {
   char32_t value = 0;
   std::size_t size = 0;
@@ -176,8 +171,10 @@ Decoded last_of(std::string_view text) {
 
 utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
+// As espeak-ng sees it: a no-break space is none.
 bool is_space(char32_t c) {
   if (c <= 0x20) return true;  // other control characters reach espeak-ng as spaces
+  if (c == 0xa0 || c == 0x2007 || c == 0x202f) return false;
   const auto kind = category(c);
   return kind == UTF8PROC_CATEGORY_ZS || kind == UTF8PROC_CATEGORY_ZL || kind == UTF8PROC_CATEGORY_CC;
 }
@@ -238,17 +235,18 @@ bool may_follow(Mark mark, std::string_view spaces, std::string_view next) {
   return !is_letter(c) && !is_digit(c);
 }
 
-// The character that decides: of a run of ? and ! the first, of three or more dots an ellipsis.
+// The character that decides: the first of a run of marks, an ellipsis where that run begins with three dots.
 Decoded deciding_mark(std::string_view body) {
-  Decoded mark = last_of(body);
-  if (body.ends_with("...")) return {0x2026, 3};
-  while (asks_or_exclaims(mark.value)) {
-    body.remove_suffix(mark.size);
-    const Decoded before = last_of(body);
-    if (!asks_or_exclaims(before.value)) break;
-    mark = before;
+  std::size_t begin = body.size();
+  Decoded first;
+  while (begin > 0) {
+    const Decoded before = last_of(body.substr(0, begin));
+    if (!mark_of(before.value)) break;
+    begin -= before.size;
+    first = before;
   }
-  return mark;
+  if (body.substr(begin).starts_with("...")) return {U'\u2026', 3};
+  return first;
 }
 
 // What the phonemes of a word may cost, in entries of espeak-ng's list.

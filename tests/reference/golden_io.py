@@ -24,7 +24,10 @@ def write(out, stem, description, cases, tensors):
     print(f"{stem}: {len(cases)} cases, {path.stat().st_size} bytes")
 
 
+def read_description(stem):
+    return json.loads((GOLDEN / f"{stem}.json").read_text(encoding="utf-8"))
+
+
 def read(stem):
     """(description with its cases, dict name -> array) of a stored golden."""
-    description = json.loads((GOLDEN / f"{stem}.json").read_text(encoding="utf-8"))
-    return description, safetensors_io.load(GOLDEN / f"{stem}.safetensors")[0]
+    return read_description(stem), safetensors_io.load(GOLDEN / f"{stem}.safetensors")[0]

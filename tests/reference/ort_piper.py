@@ -20,15 +20,20 @@ def session(onnx_path, threads=1):
     return onnxruntime.InferenceSession(str(onnx_path), options, providers=["CPUExecutionProvider"])
 
 
+def feed(voice, ids, scales, sid):
+    """The inputs of one run; `sid` None means speaker 0 on a voice that has several."""
+    inputs = {"input": np.array([ids], np.int64), "input_lengths": np.array([len(ids)], np.int64),
+              "scales": np.array(scales, np.float32)}
+    if any(value.name == "sid" for value in voice.get_inputs()):
+        inputs["sid"] = np.array([sid or 0], np.int64)
+    return inputs
+
+
 def run(onnx_path, ids, scales=(0.0, 1.0, 0.0), sid=None):
     """The waveform [samples] float32 of one id sequence.
 
     scales = (noise, length, noise_w). With noise and noise_w 0 the result does not depend on the random generator in
-    the graph. `sid` is the speaker index; None means 0 on a voice that has several.
+    the graph. `sid` is the speaker index, None on a voice with one speaker.
     """
     voice = session(str(onnx_path))
-    feed = {"input": np.array([ids], np.int64), "input_lengths": np.array([len(ids)], np.int64),
-            "scales": np.array(scales, np.float32)}
-    if any(value.name == "sid" for value in voice.get_inputs()):
-        feed["sid"] = np.array([sid or 0], np.int64)
-    return voice.run(None, feed)[0].reshape(-1)
+    return voice.run(None, feed(voice, ids, scales, sid))[0].reshape(-1)

@@ -5,7 +5,6 @@ import unittest
 from planted import PlantedTest
 
 
-
 class HeadersTest(PlantedTest):
     def check(self):
         return ("headers", "--cc", "gcc", "--cxx", "g++", "--libtorch", "nowhere", "--passed",

@@ -4,11 +4,20 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "timbre/timbre.hpp"
 
 namespace timbre::tools {
 namespace {
+
+/// CLI11 wraps negative numbers and cuts large ones; a seed of another number would be another voice.
+std::string check_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, seed);
+  return error == std::errc{} && next == end ? "" : "a seed is a whole number of 0..18446744073709551615, not " + text;
+}
 
 void add_model(CLI::App& app, Options& o) {
   app.add_option("-m,--model", o.model, "Piper .onnx, Hugging Face VITS folder, or tone:")->required();
@@ -35,7 +44,7 @@ void add_say(CLI::App& app, Options& o) {
   app.add_option("--noise-scale", o.noise_scale, "variation of the voice");
   app.add_option("--length-scale", o.length_scale, "above 1 speaks slower");
   app.add_option("--noise-w", o.noise_w, "variation of the durations");
-  auto* seed = app.add_option("--seed", o.seed, "same seed, same audio (default 0)");
+  auto* seed = app.add_option("--seed", o.seed, "same seed, same audio (default 0)")->check(check_seed);
   app.add_flag("--random-seed", o.random_seed, "another reading each time")->excludes(seed);
   app.add_option("--rate", o.rate_hz, "output sample rate in Hz (default: the model's)");
   app.add_option("--gain", o.gain, "factor on the samples");

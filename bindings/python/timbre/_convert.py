@@ -105,10 +105,10 @@ def tensors(value: Any) -> Tuple[Any, int, List[Any]]:
     """{name: array} as (array of timbre_tensor, count, what must stay alive during the call)."""
     if not isinstance(value, Mapping):
         raise invalid(f"tensors must be a mapping of names to arrays, not {type(value).__name__}")
-    if len(value) > _MAX_TENSORS:
-        raise invalid(f"{len(value)} tensors; at most {_MAX_TENSORS}")
+    if not 1 <= len(value) <= _MAX_TENSORS:
+        raise invalid(f"{len(value)} tensors; 1..{_MAX_TENSORS} make a voice, None stands for none")
     keep: List[Any] = []
-    array = (_abi.Tensor * max(len(value), 1))()
+    array = (_abi.Tensor * len(value))()
     for target, (name, data) in zip(array, value.items()):
         _fill_tensor(target, name, data, keep)
     return array, len(value), keep

@@ -46,7 +46,7 @@ class Error(Exception):
             self.status = int(status)
 
     def __reduce__(self) -> tuple[type[Error], tuple[int, str]]:
-        return type(self), (int(self.status), str(self))
+        return type(self), (int(self.status), str(self.args[0]))
 
     def __str__(self) -> str:
         name = self.status.name if isinstance(self.status, Status) else f"status {self.status}"

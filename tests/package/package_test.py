@@ -71,7 +71,7 @@ class PackageTest(unittest.TestCase):
         opened = set()
         for path in glob.glob(record + ".*"):
             with open(path, encoding="utf-8", errors="replace") as file:
-                opened |= set(re.findall(r"calling init: (/.*)", file.read()))
+                opened |= {os.path.normpath(found) for found in re.findall(r"calling init: (/.*)", file.read())}
         loaded = {os.path.basename(path): path for path in opened}
         self.assertTrue(loaded["libtimbre.so.0"].startswith(self.lib), loaded["libtimbre.so.0"])
         for path in opened:

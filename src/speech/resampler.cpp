@@ -24,11 +24,12 @@ Result<std::unique_ptr<Resampler>> Resampler::make(std::uint32_t from_hz, std::u
 
 Result<void> Resampler::process(std::span<const float> in, bool last, std::vector<float>& out) {
   std::vector<float> room(static_cast<std::size_t>(std::ceil(static_cast<double>(in.size()) * ratio_)) + 4096);
+  const float nothing = 0;  // the flush is skipped where data_in is NULL
   SRC_DATA data{};
   data.src_ratio = ratio_;
   data.end_of_input = last ? 1 : 0;
   while (true) {
-    data.data_in = in.data();
+    data.data_in = in.empty() ? &nothing : in.data();
     data.input_frames = static_cast<long>(in.size());
     data.data_out = room.data();
     data.output_frames = static_cast<long>(room.size());

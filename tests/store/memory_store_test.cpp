@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "store/memory_store.hpp"
+
+#include <catch2/catch.hpp>
+
+using timbre::Status;
+using timbre::store::MemoryStore;
+using timbre::voice::VoiceRecord;
+
+TEST_CASE("a reader keeps its version through a re-put and a removal", "[store]") {
+  MemoryStore store;
+  VoiceRecord first;
+  first.note = "first";
+  const std::uint64_t version = store.put("v", first);
+  const auto held = store.get("v");
+  REQUIRE(held);
+  VoiceRecord second;
+  second.note = "second";
+  REQUIRE(store.put("v", second) > version);
+  REQUIRE(held->record->note == "first");
+  REQUIRE(held->version == version);
+  REQUIRE(store.get("v")->record->note == "second");
+  REQUIRE(store.remove("v"));
+  REQUIRE(held->record->note == "first");
+  REQUIRE(store.get("v").error().status == Status::kNotFound);
+}
+
+TEST_CASE("versions are never used again, not even after a removal", "[store]") {
+  MemoryStore store;
+  const std::uint64_t first = store.put("v", {});
+  REQUIRE(store.remove("v"));
+  REQUIRE(store.put("v", {}) > first);
+}
+
+TEST_CASE("ids are compared in full", "[store]") {
+  MemoryStore store;
+  store.put("voice", {});
+  for (const char* other : {"voic", "voice ", "Voice", "voice2"}) {
+    REQUIRE(store.try_get(other).error().status == Status::kNotFound);
+    REQUIRE(store.remove(other).error().message.find(other) != std::string::npos);
+  }
+}
+
+TEST_CASE("a page begins after the cursor, within the prefix, in byte order", "[store]") {
+  MemoryStore store;
+  for (const char* id : {"b", "a", "a/2", "a/1", "a/10", "\xC3\xA4"}) store.put(id, {});
+  using Ids = std::vector<std::string>;
+  REQUIRE(store.list("", "", 99) == Ids{"a", "a/1", "a/10", "a/2", "b", "\xC3\xA4"});
+  REQUIRE(store.list("a/", "", 2) == Ids{"a/1", "a/10"});
+  REQUIRE(store.list("a/", "a/10", 2) == Ids{"a/2"});
+  REQUIRE(store.list("a/", "a/2", 2).empty());
+  REQUIRE(store.list("a/", "0", 9) == Ids{"a/1", "a/10", "a/2"});
+  REQUIRE(store.list("x", "", 9).empty());
+}

@@ -2,7 +2,6 @@
 #include "vits/backend.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "vits/model_loader.hpp"
@@ -46,7 +45,7 @@ Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFi
   auto loaded = load_model(files, options.warning);
   if (!loaded) return loaded.error();
   if (!goes_on(options, 0.4F, "build")) return cancelled;
-  auto weights = build_weights(loaded->tensors, loaded->config, files.files.front().where);
+  auto weights = build_weights(loaded->tensors, loaded->config, loaded->where);
   if (!weights) return weights.error();
   auto model = std::make_unique<VitsSynthesizer>(std::move(loaded->facts),
                                                  VitsGraph(std::move(loaded->config), std::move(*weights)));
@@ -68,9 +67,3 @@ Result<std::unique_ptr<speech::Synthesizer>> TorchBackend::load(const speech::Mo
 }
 
 }  // namespace timbre::vits
-
-/// The one exported symbol; see speech/synthesizer.hpp.
-extern "C" __attribute__((visibility("default"))) timbre::speech::Backend* timbre_torch_backend_v1(const char* build) {
-  static timbre::vits::TorchBackend backend;
-  return build != nullptr && std::strcmp(build, timbre::speech::kBackendBuild) == 0 ? &backend : nullptr;
-}

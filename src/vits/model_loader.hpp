@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "speech/model_files.hpp"
@@ -18,6 +19,7 @@ namespace timbre::vits {
 
 /// Everything that a model's files say. Views refer to the files and to `keep`.
 struct LoadedModel {
+  std::string where;  ///< what messages call the file of its weights
   TensorSet tensors;
   VitsConfig config;
   speech::ModelFacts facts;

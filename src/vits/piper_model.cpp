@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "vits/mapped_file.hpp"
+#include "vits/model_patch.hpp"
 #include "vits/onnx_graph.hpp"
+#include "vits/original_names.hpp"
 #include "vits/piper_graph.hpp"
 #include "vits/piper_json.hpp"
 
@@ -52,19 +54,24 @@ Error disagree(const ModelFile& json, const std::string& key, std::int64_t said,
                                       " has " + std::to_string(found)};
 }
 
-/// Facts from configuration and tensors; where both say something they must agree.
-Result<void> fill_facts(const PiperJson& json, const ModelFile& json_file, const ModelFile& main, LoadedModel& out) {
-  const VitsConfig& config = out.config;
-  speech::ModelFacts& facts = out.facts;
+/// Where configuration and weights both say something they must agree.
+Result<void> check_agreement(const PiperJson& json, const ModelFile& json_file, const ModelFile& main,
+                             const VitsConfig& config) {
   if (json.hop_samples != 0 && json.hop_samples != config.hop()) {
     return disagree(json_file, "hop_length", json.hop_samples, main, config.hop());
   }
-  if (json.speaker_count > 1 && json.speaker_count != config.speakers) {
+  if (json.speaker_count > 0 && json.speaker_count != config.speakers) {
     return disagree(json_file, "num_speakers", json.speaker_count, main, config.speakers);
   }
   if (json.default_speaker >= config.speakers) {
     return disagree(json_file, "default_speaker_id", json.default_speaker, main, config.speakers);
   }
+  return check_config(config, main.where);
+}
+
+void fill_facts(const PiperJson& json, const ModelFile& main, LoadedModel& out) {
+  const VitsConfig& config = out.config;
+  speech::ModelFacts& facts = out.facts;
   facts.family = "piper";
   facts.name = main.name.substr(0, main.name.rfind('.'));
   facts.sample_rate_hz = static_cast<std::uint32_t>(json.sample_rate_hz);
@@ -77,28 +84,95 @@ Result<void> fill_facts(const PiperJson& json, const ModelFile& json_file, const
   facts.noise_scale = static_cast<float>(json.noise_scale);
   facts.length_scale = static_cast<float>(json.length_scale);
   facts.noise_w = static_cast<float>(json.noise_w);
+}
+
+/// Lays every patch among the parts over the model; the fingerprint then hashes base and patches.
+Result<void> apply_patches(const ModelFiles& files, LoadedModel& out) {
+  std::vector<TensorSet> sets{out.tensors};
+  for (const ModelFile& file : files.files) {
+    if (!file.name.ends_with(".safetensors")) continue;
+    auto read = voice::read_safetensors(file.bytes, file.where);
+    if (!read) return read.error();
+    auto names = patch_voices(*read, file.where);
+    if (!names) return names.error();
+    TensorSet patch;
+    for (auto& [name, view] : read->tensors) patch.tensors.emplace(name, std::move(view));
+    if (auto applied = apply_patch(out.tensors, patch, file.where); !applied) return applied.error();
+    if (const voice::TensorView* speakers = out.tensors.find("emb_g.weight")) {
+      if (speakers->shape.size() != 2) {
+        return Error{Status::kMismatch, file.where + ": tensor \"emb_g.weight\" must be [voices, channels]"};
+      }
+      out.config.speakers = speakers->shape[0];
+      out.config.voice_dim = speakers->shape[1];
+    }
+    if (!names->empty()) {
+      if (names->size() != static_cast<std::size_t>(out.config.speakers)) {
+        return Error{Status::kMismatch, file.where + ": metadata \"voices\" names " + std::to_string(names->size()) +
+                                            " voices of " + std::to_string(out.config.speakers)};
+      }
+      out.facts.speaker_names = std::move(*names);
+    }
+    sets.push_back(std::move(patch));
+  }
+  std::vector<const TensorSet*> order;
+  for (const TensorSet& set : sets) order.push_back(&set);
+  out.facts.fingerprint = fingerprint(order);
   return {};
+}
+
+/// The configuration of `main`, its warning told.
+Result<PiperJson> read_json(const ModelFiles& files, const ModelFile& main, const speech::LoadWarning& warning,
+                            const ModelFile*& file) {
+  auto found = find_json(files, main);
+  if (!found) return found.error();
+  file = *found;
+  auto json = read_piper_json(file->text(), file->where);
+  if (json && !json->warning.empty() && warning) warning(json->warning);
+  return json;
 }
 
 }  // namespace
 
 Result<LoadedModel> load_piper_onnx(const ModelFiles& files, const ModelFile& onnx,
                                     const speech::LoadWarning& warning) {
-  auto json_file = find_json(files, onnx);
-  if (!json_file) return json_file.error();
-  auto json = read_piper_json((*json_file)->text(), (*json_file)->where);
+  const ModelFile* json_file = nullptr;
+  auto json = read_json(files, onnx, warning, json_file);
   if (!json) return json.error();
-  if (!json->warning.empty() && warning) warning(json->warning);
   LoadedModel out;
+  out.where = onnx.where;
   auto graph = read_onnx(onnx.bytes, onnx.where);
   if (!graph) return graph.error();
   if (auto attached = attach_files(*graph, files, onnx, out); !attached) return attached.error();
-  auto voice = read_piper_graph(*graph, onnx.where);
+  auto kept = std::make_shared<const OnnxGraph>(std::move(*graph));
+  out.keep.push_back(kept);
+  auto voice = read_piper_graph(*kept, onnx.where);
   if (!voice) return voice.error();
   out.tensors = std::move(voice->tensors);
   out.config = std::move(voice->config);
-  out.keep.push_back(std::make_shared<const OnnxGraph>(std::move(*graph)));
-  if (auto filled = fill_facts(*json, **json_file, onnx, out); !filled) return filled.error();
+  if (auto agreed = check_agreement(*json, *json_file, onnx, out.config); !agreed) return agreed.error();
+  if (auto patched = apply_patches(files, out); !patched) return patched.error();
+  const auto names = std::move(out.facts.speaker_names);
+  fill_facts(*json, onnx, out);
+  if (!names.empty()) out.facts.speaker_names = names;
+  if (auto checked = check_config(out.config, onnx.where); !checked) return checked.error();
+  return out;
+}
+
+Result<LoadedModel> load_piper_tensors(const ModelFiles& files, const ModelFile& weights,
+                                       const speech::LoadWarning& warning) {
+  const ModelFile* json_file = nullptr;
+  auto json = read_json(files, weights, warning, json_file);
+  if (!json) return json.error();
+  LoadedModel out;
+  out.where = weights.where;
+  auto read = voice::read_safetensors(weights.bytes, weights.where);
+  if (!read) return read.error();
+  for (auto& [name, view] : read->tensors) out.tensors.tensors.emplace(name, std::move(view));
+  auto config = config_from_tensors(out.tensors, weights.where);
+  if (!config) return config.error();
+  out.config = std::move(*config);
+  if (auto agreed = check_agreement(*json, *json_file, weights, out.config); !agreed) return agreed.error();
+  fill_facts(*json, weights, out);
   out.facts.fingerprint = out.tensors.fingerprint();
   return out;
 }

@@ -7,7 +7,12 @@
 
 namespace timbre::vits {
 
+/// Every .safetensors among the parts is a patch.
 [[nodiscard]] Result<LoadedModel> load_piper_onnx(const speech::ModelFiles& files, const speech::ModelFile& onnx,
                                                   const speech::LoadWarning& warning);
+
+/// The same from a .safetensors under original names.
+[[nodiscard]] Result<LoadedModel> load_piper_tensors(const speech::ModelFiles& files, const speech::ModelFile& weights,
+                                                     const speech::LoadWarning& warning);
 
 }  // namespace timbre::vits

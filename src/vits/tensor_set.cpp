@@ -36,20 +36,27 @@ std::string hex(std::uint64_t value) {
 
 }  // namespace
 
-std::string TensorSet::fingerprint() const {
+std::string fingerprint(std::span<const TensorSet* const> sets) {
   Hash hash;
-  for (const auto& [name, view] : tensors) {
-    hash.add_number(name.size());
-    hash.add(name.data(), name.size());
-    const std::string_view dtype = voice::dtype_name(view.dtype);
-    hash.add_number(dtype.size());
-    hash.add(dtype.data(), dtype.size());
-    hash.add_number(view.shape.size());
-    for (const std::int64_t size : view.shape) hash.add_number(static_cast<std::uint64_t>(size));
-    hash.add(view.bytes.data(), view.bytes.size());
+  for (const TensorSet* set : sets) {
+    for (const auto& [name, view] : set->tensors) {
+      hash.add_number(name.size());
+      hash.add(name.data(), name.size());
+      const std::string_view dtype = voice::dtype_name(view.dtype);
+      hash.add_number(dtype.size());
+      hash.add(dtype.data(), dtype.size());
+      hash.add_number(view.shape.size());
+      for (const std::int64_t size : view.shape) hash.add_number(static_cast<std::uint64_t>(size));
+      hash.add(view.bytes.data(), view.bytes.size());
+    }
   }
   const XXH128_hash_t digest = XXH3_128bits_digest(hash.state);
   return hex(digest.high64) + hex(digest.low64);
+}
+
+std::string TensorSet::fingerprint() const {
+  const TensorSet* const self = this;
+  return vits::fingerprint({&self, 1});
 }
 
 }  // namespace timbre::vits

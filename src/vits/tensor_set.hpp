@@ -10,11 +10,11 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "timbre/core/result.hpp"
 #include "voice/safetensors.hpp"
 
 namespace timbre::vits {
@@ -33,12 +33,7 @@ struct TensorSet {
   [[nodiscard]] std::string fingerprint() const;
 };
 
-/// Lays a patch of original VITS names over a base: its tensors replace or join the base's, in whatever form of weight
-/// norm, and "table.NAME" [voices, channels], the output of speaker layer NAME for each row of emb_g, becomes the
-/// least-norm layer that gives it.
-///
-/// @param where  what messages call the patch.
-/// @return kMismatch when a tensor of the patch does not fit the base, kFormat when a table cannot be solved.
-[[nodiscard]] Result<void> apply_patch(TensorSet& base, const TensorSet& patch, std::string_view where);
+/// The fingerprint of several sets one after the other: a base and its patches.
+[[nodiscard]] std::string fingerprint(std::span<const TensorSet* const> sets);
 
 }  // namespace timbre::vits

@@ -34,6 +34,7 @@ def speak(text, on_samples):
         return 1
 
     manner = sherpa_onnx.GenerationConfig()
+    manner.silence_scale = 1.0  # its default shortens pauses, which the others keep
     sentences = phonemizer.phonemize(facts["espeak"]["voice"], text)
     manner.phoneme_codepoints = [[ord(phoneme) for phoneme in sentence] for sentence in sentences]
     tts.generate(text, manner, callback)

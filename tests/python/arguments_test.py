@@ -56,6 +56,9 @@ BAD_SPEECH = {
     "a negative noise scale": dict(text="a", noise_scale=-0.1),
     "a negative noise_w": dict(text="a", noise_w=-0.1),
     "a length scale of 0": dict(text="a", length_scale=0),
+    "an array as seed": dict(text="a", seed=np.array([1, 2])),
+    "a long silence": dict(text="a", sentence_silence=1e308),
+    "a number in a string as scale": dict(text="a", noise_w="0.5"),
     "a word as scale": dict(text="a", length_scale="fast"),
     "an infinite gain": dict(text="a", gain=float("inf")),
     "a sample rate of 0": dict(text="a", sample_rate=0),
@@ -143,6 +146,11 @@ def test_a_bad_voice_raises(engine, tone, options):
         engine.voices.put(**{"id": "bad", "model": tone, "speaker": 1, **options})
     assert caught.value.status in (Status.INVALID_ARGUMENT, Status.MISMATCH)
     assert engine.voices.list() == []
+
+
+def test_a_progress_that_cannot_be_called_raises(engine):
+    with raises(Status.INVALID_ARGUMENT, "progress"):
+        engine.load_model("tone:", progress=5)
 
 
 @pytest.mark.parametrize("part", [5, None, {"a.onnx": "text"}, {5: b""}, "a\0b", {}])

@@ -135,6 +135,26 @@ assert model.synthesize("abc").size > 0
     assert run(code) == (0, "")
 
 
+def test_a_child_forked_during_a_read_in_another_thread_ends():
+    code = """
+import os, threading, time
+model = timbre.Engine(threads=1).load_model("tone:")
+speech = model.stream("a" * 2000, length_scale=10000)
+threading.Thread(target=speech.read_all, daemon=True).start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    speech.close()
+    try:
+        speech.info()
+    except timbre.Error as error:
+        os._exit(0 if error.status == timbre.Status.FORKED else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    status, said = run(code)
+    assert status == 0, said
+
+
 def test_errors_can_be_pickled(tone):
     with pytest.raises(timbre.Error) as caught:
         tone.synthesize("a", voice="nobody")

@@ -34,6 +34,8 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
 def real(name: str, value: Any) -> float:
     """A finite number that a C float can hold."""
     try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise invalid(f"{name} must be a number, not {value!r}") from None

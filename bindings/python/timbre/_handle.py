@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, List, Optional, Tuple
 
 from .errors import Error, Status
 
@@ -14,7 +15,8 @@ class Handle:
     """Keeps a C handle alive while calls run on it.
 
     `close` first calls `interrupt`, which makes running calls return soon, waits for them, and then frees the handle.
-    It may be called any number of times, from any thread. A call on a closed handle raises CLOSED.
+    It may be called any number of times, from any thread. A call on a closed handle raises CLOSED. A child made by
+    fork() has none of the threads that may hold the lock here, so it touches nothing.
     """
 
     def __init__(
@@ -29,8 +31,9 @@ class Handle:
         self._free = free
         self._interrupt = interrupt
         self._idle = threading.Condition()
-        self._users: list[int] = []  # thread idents, one for each running call
+        self._users: List[Tuple[int, object]] = []  # (thread, token), one for each running call
         self._closing = False
+        self._process = os.getpid()
 
     @property
     def closing(self) -> bool:
@@ -40,21 +43,26 @@ class Handle:
     @contextlib.contextmanager
     def use(self) -> Iterator[Any]:
         """The pointer, which is not freed inside the block."""
-        me = threading.get_ident()
-        with self._idle:
-            if self._closing:
-                raise Error(Status.CLOSED, f"this {self._what} is closed")
-            self._users.append(me)
-        try:
+        if os.getpid() != self._process:
+            raise Error(Status.FORKED, f"this {self._what} belongs to the parent of this process")
+        user = (threading.get_ident(), object())
+        try:  # everything inside: Ctrl-C may come between any two steps
+            with self._idle:
+                if self._closing:
+                    raise Error(Status.CLOSED, f"this {self._what} is closed")
+                self._users.append(user)
             yield self._pointer
         finally:
             with self._idle:
-                self._users.remove(me)
+                if user in self._users:
+                    self._users.remove(user)
                 self._idle.notify_all()
 
     def close(self) -> None:
+        if os.getpid() != self._process:
+            return
         with self._idle:
-            if threading.get_ident() in self._users:
+            if any(thread == threading.get_ident() for thread, _ in self._users):
                 raise Error(Status.INVALID_ARGUMENT, f"a {self._what} cannot be closed from inside a call on it")
             self._closing = True
             if self._users and self._interrupt is not None:

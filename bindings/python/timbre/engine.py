@@ -91,6 +91,8 @@ class Engine:
                           exception that it raises (Ctrl-C too) cancels it and arrives here.
         warm_up           run a short utterance, so that the first real one is not slower.
         """
+        if progress is not None and not callable(progress):
+            raise invalid(f"progress must be a function, not {type(progress).__name__}")
         keep: List[Any] = []
         parts = [file for part in (path, *more_parts) for file in _model_files(part, keep)]
         files = (_abi.ModelFile * max(len(parts), 1))(*parts)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SLICE_MS = 100
 _DEFAULT_CHUNK = 4096
 _MARKS_PAGE = 512
+_MAX_SILENCE_S = 4_000_000  # what 32 bits of milliseconds hold
 
 
 class Options(TypedDict, total=False):
@@ -305,15 +306,17 @@ def _set_manner(request: _abi.SpeechRequest, given: Mapping[str, Any], keep: Lis
     for name in ("noise_scale", "length_scale", "noise_w", "gain"):
         if name in given:
             setattr(request, name, _convert.real(name, given[name]))
-    if given.get("seed") == "random":
+    if isinstance(given.get("seed"), str) and given["seed"] == "random":
         request.flags |= _abi.SPEECH_RANDOM_SEED
     elif "seed" in given:
         request.seed = _convert.integer("seed", given["seed"], 0, 2**64 - 1)
     if "sample_rate" in given:
         request.output_sample_rate_hz = _convert.integer("sample_rate", given["sample_rate"], 1, 2**32 - 2)
     if "sentence_silence" in given:
-        silence = round(1000 * _convert.real("sentence_silence", given["sentence_silence"]))
-        request.sentence_silence_ms = _convert.integer("sentence_silence in ms", silence, 0, 2**32 - 2)
+        seconds = _convert.real("sentence_silence", given["sentence_silence"])
+        if not 0 <= seconds <= _MAX_SILENCE_S:
+            raise invalid(f"sentence_silence is {seconds} s, outside 0..{_MAX_SILENCE_S}")
+        request.sentence_silence_ms = round(1000 * seconds)
     if "unknown_symbols" in given:
         request.unknown_symbols = _convert.choice("unknown_symbols", given["unknown_symbols"], _abi.UNKNOWN_SYMBOLS)
     if "ring_samples" in given:

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+//
+// Hosts that are hard on a guest, one scenario a process: host_scenarios SCENARIO MODEL.
+//
+// Each scenario is a program's whole life, so it cannot share a process with others. It ends with status 0, or prints
+// what was wrong and ends with 1. MODEL is a Piper .onnx, or "tone:".
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+
+#include <atomic>
+#include <chrono>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <omp.h>
+
+#include "timbre/timbre.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<std::int32_t> kIds = {1, 0, 20, 0, 59, 0, 24, 0, 120, 0, 27, 0, 100, 0, 3, 0, 41, 0, 60, 0, 10, 0, 2};
+
+/// Ends the process with a message unless `good`.
+void expect(bool good, const std::string& what) {
+  if (good) return;
+  std::fprintf(stderr, "FAILED: %s (last error: %s)\n", what.c_str(), timbre_last_error());
+  std::_Exit(1);
+}
+
+timbre_engine* make_engine(std::uint32_t threads) {
+  timbre_engine_config config;
+  timbre_engine_config_init(&config, sizeof config);
+  config.thread_count = threads;
+  timbre_engine* engine = nullptr;
+  expect(timbre_engine_create(&config, &engine) == TIMBRE_OK, "create an engine");
+  return engine;
+}
+
+timbre_model* load(timbre_engine* engine, const char* path) {
+  timbre_model_file file{};
+  file.struct_size = sizeof file;
+  file.path = path;
+  timbre_model* model = nullptr;
+  expect(timbre_model_load(engine, &file, 1, sizeof file, nullptr, &model) == TIMBRE_OK, "load the model");
+  return model;
+}
+
+timbre_speech* open_ids(timbre_model* model, const std::vector<std::int32_t>& ids) {
+  timbre_speech_request request;
+  timbre_speech_request_init(&request, sizeof request);
+  request.input_kind = TIMBRE_INPUT_IDS;
+  request.ids = ids.data();
+  request.id_count = ids.size();
+  request.seed = 3;
+  timbre_speech* speech = nullptr;
+  expect(timbre_speech_open(model, &request, &speech) == TIMBRE_OK, "open an utterance");
+  return speech;
+}
+
+std::vector<float> speak(timbre_model* model) {
+  timbre_speech* speech = open_ids(model, kIds);
+  std::vector<float> samples;
+  std::vector<float> piece(1000);
+  std::uint64_t count = 0;
+  timbre_status status = TIMBRE_OK;
+  while ((status = timbre_speech_read(speech, piece.data(), piece.size(), &count)) == TIMBRE_OK) {
+    samples.insert(samples.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  expect(status == TIMBRE_DONE, "read to the end");
+  timbre_speech_close(speech);
+  return samples;
+}
+
+std::vector<float> speak_in_new_engine(const char* path, std::uint32_t threads) {
+  timbre_engine* engine = make_engine(threads);
+  timbre_model* model = load(engine, path);
+  std::vector<float> samples = speak(model);
+  timbre_model_release(model);
+  timbre_engine_destroy(engine);
+  return samples;
+}
+
+std::size_t thread_total() {
+  std::size_t count = 0;
+  DIR* folder = opendir("/proc/self/task");
+  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1U : 0U;
+  closedir(folder);
+  return count;
+}
+
+/// The host's settings are not ours and ours are not the host's: same samples, and everything as it was.
+void hostile(const char* path) {
+  const std::vector<float> expected = speak_in_new_engine(path, 2);
+  const char* locale = std::setlocale(LC_ALL, "de_DE.UTF-8");
+  if (locale == nullptr) {
+    std::puts("note: this machine has no de_DE.UTF-8, C.UTF-8 is used instead");
+    locale = std::setlocale(LC_ALL, "C.UTF-8");
+  }
+  const std::string locale_before = locale == nullptr ? "" : locale;
+  omp_set_num_threads(7);
+  constexpr unsigned kMxcsr = 0x1F80U | 0x8040U | 0x2000U;  // flush to zero, denormals are zero, round down
+  _mm_setcsr(kMxcsr);
+  struct sigaction before[32];
+  for (int signal = 1; signal < 32; ++signal) sigaction(signal, nullptr, &before[signal]);
+  const std::vector<float> samples = speak_in_new_engine(path, 2);
+  const unsigned mxcsr = _mm_getcsr() & ~0x3FU;  // the low bits only record what happened
+  _mm_setcsr(0x1F80U);
+  expect(samples == expected, "the same samples under the host's settings");
+  expect(mxcsr == kMxcsr, "the host's floating-point state is unchanged");
+  expect(omp_get_max_threads() == 7, "the host's OpenMP count is unchanged");
+  expect(locale_before == std::setlocale(LC_ALL, nullptr), "the host's locale is unchanged");
+  for (int signal = 1; signal < 32; ++signal) {
+    struct sigaction after;
+    sigaction(signal, nullptr, &after);
+    expect(after.sa_handler == before[signal].sa_handler, "signal handlers are unchanged");
+  }
+}
+
+/// Only the threads that were configured, and none after destroy but LibTorch's own pool.
+void threads(const char* path) {
+  const std::size_t before = thread_total();
+  timbre_engine* engine = make_engine(2);
+  timbre_model* model = load(engine, path);
+  timbre_speech* speech = open_ids(model, kIds);
+  float sample = 0;
+  std::uint64_t count = 0;
+  expect(timbre_speech_read(speech, &sample, 1, &count) == TIMBRE_OK, "read a sample");
+  expect(thread_total() <= before + 2, "two threads at most, there are " + std::to_string(thread_total() - before));
+  timbre_speech_close(speech);
+  timbre_model_release(model);
+  timbre_engine_destroy(engine);
+  expect(thread_total() <= before + 1, "the worker has ended");
+}
+
+/// Nothing on standard output or error, whatever happens.
+void quiet(const char* path) {
+  std::FILE* const kept = std::tmpfile();
+  expect(kept != nullptr, "make a file");
+  const int file = fileno(kept);
+  const int out = dup(1);
+  const int error = dup(2);
+  dup2(file, 1);
+  dup2(file, 2);
+  speak_in_new_engine(path, 2);
+  timbre_engine* engine = make_engine(1);
+  timbre_model_file missing{};
+  missing.struct_size = sizeof missing;
+  missing.path = "/no/such/model.onnx";
+  timbre_model* model = nullptr;
+  const timbre_status status = timbre_model_load(engine, &missing, 1, sizeof missing, nullptr, &model);
+  timbre_engine_destroy(engine);
+  std::fflush(nullptr);
+  dup2(out, 1);
+  dup2(error, 2);
+  expect(status == TIMBRE_ERR_NOT_FOUND, "a missing model is NOT_FOUND");
+  struct stat facts {};
+  expect(fstat(file, &facts) == 0 && facts.st_size == 0, "nothing was printed");
+}
+
+/// exit() while an utterance runs and a reader waits, from the main thread.
+void exit_while_speaking(const char* path) {
+  timbre_engine* engine = make_engine(2);
+  timbre_model* model = load(engine, path);
+  for (int i = 0; i < 4; ++i) {
+    timbre_speech* speech = open_ids(model, std::vector<std::int32_t>(1500, kIds[2]));
+    std::thread([speech] {
+      std::vector<float> piece(1 << 20);
+      std::uint64_t count = 0;
+      while (timbre_speech_read(speech, piece.data(), piece.size(), &count) == TIMBRE_OK) {
+      }
+    }).detach();
+  }
+  std::this_thread::sleep_for(30ms);
+  std::exit(0);
+}
+
+/// Every call in a forked child is FORKED, returns at once, and the parent goes on.
+void forked(const char* path) {
+  timbre_engine* engine = make_engine(2);
+  timbre_model* model = load(engine, path);
+  timbre_speech* speech = open_ids(model, kIds);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    timbre_engine* second = nullptr;
+    timbre_model_details details{};
+    details.struct_size = sizeof details;
+    timbre_speech_details state{};
+    state.struct_size = sizeof state;
+    float sample = 0;
+    char line[16];
+    std::uint64_t count = 0;
+    const timbre_status all[] = {timbre_engine_create(nullptr, &second),
+                                 timbre_model_info(model, &details),
+                                 timbre_speech_read(speech, &sample, 1, &count),
+                                 timbre_speech_try_read(speech, &sample, 1, &count),
+                                 timbre_speech_info(speech, &state),
+                                 timbre_speech_cancel(speech),
+                                 timbre_voice_remove(engine, "x"),
+                                 timbre_log_next(engine, line, sizeof line, nullptr),
+                                 timbre_speech_close(speech),
+                                 timbre_model_release(model),
+                                 timbre_engine_destroy(engine)};
+    for (const timbre_status status : all) expect(status == TIMBRE_ERR_FORKED, timbre_status_name(status));
+    std::exit(0);  // with our exit handler inherited: it must touch nothing
+  }
+  int result = -1;
+  expect(waitpid(child, &result, 0) == child && WIFEXITED(result) && WEXITSTATUS(result) == 0, "the child ends well");
+  timbre_speech_close(speech);
+  expect(!speak(model).empty(), "the parent speaks on");
+  timbre_model_release(model);
+  timbre_engine_destroy(engine);
+}
+
+/// cancel and close at random times end within a chunk, and the engine goes on.
+void cancel(const char* path) {
+  timbre_engine* engine = make_engine(2);
+  timbre_model* model = load(engine, path);
+  const std::vector<float> expected = speak(model);
+  std::uint32_t state = 5;
+  for (int round = 0; round < 15; ++round) {
+    timbre_speech* speech = open_ids(model, std::vector<std::int32_t>(300, kIds[2]));
+    state = state * 1664525U + 1013904223U;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(state >> 14U));
+      timbre_speech_cancel(speech);
+    });
+    std::vector<float> piece(4096);
+    std::uint64_t count = 0;
+    timbre_status status = TIMBRE_OK;
+    while ((status = timbre_speech_read(speech, piece.data(), piece.size(), &count)) == TIMBRE_OK) {
+    }
+    other.join();
+    expect(status == TIMBRE_ERR_CANCELLED || status == TIMBRE_DONE, timbre_status_name(status));
+    timbre_speech_close(speech);
+  }
+  expect(speak(model) == expected, "the samples after many cancels");
+  timbre_model_release(model);
+  timbre_engine_destroy(engine);
+}
+
+/// A host that never gives anything back and returns from main.
+void careless(const char* path) {
+  timbre_model* model = load(make_engine(2), path);
+  open_ids(model, kIds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, std::function<void(const char*)>> scenarios = {
+      {"hostile", hostile}, {"threads", threads}, {"quiet", quiet},       {"exit", exit_while_speaking},
+      {"forked", forked},   {"cancel", cancel},   {"careless", careless},
+  };
+  if (argc != 3 || scenarios.count(argv[1]) == 0)
+    return std::fprintf(stderr, "usage: host_scenarios SCENARIO MODEL\n"), 2;
+  scenarios.at(argv[1])(argv[2]);
+  return 0;
+}

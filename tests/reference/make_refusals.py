@@ -59,7 +59,8 @@ def more_inputs(source, path):
     """A multi-speaker graph with language and prosody inputs, as piper-plus has them."""
     graph = source.graph
     graph.input.append(helper.make_tensor_value_info("lid", TensorProto.INT64, ["batch_size"]))
-    graph.input.append(helper.make_tensor_value_info("prosody_features", TensorProto.FLOAT, ["batch_size", "phonemes", 3]))
+    shape = ["batch_size", "phonemes", 3]
+    graph.input.append(helper.make_tensor_value_info("prosody_features", TensorProto.FLOAT, shape))
     index, embed = next((i, node) for i, node in enumerate(graph.node)
                         if node.op_type == "Gather" and node.input[1] == "input")
     width = next(tensor.dims[1] for tensor in graph.initializer if tensor.name == embed.input[0])

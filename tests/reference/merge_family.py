@@ -24,7 +24,7 @@ PHONEMES, SPEAKERS = "enc_p.emb.weight", "emb_g.weight"
 
 
 def speaker_layer(embedding, outputs):
-    """(weight [channels, gin, 1], bias [channels]) of the least-norm affine map from rows of one to rows of the other."""
+    """(weight [channels, gin, 1], bias [channels]) of the affine map of least norm from `embedding` rows to `outputs` rows."""
     embedding, outputs = embedding.astype(np.float64), outputs.astype(np.float64)
     inputs, targets = embedding - embedding[0], outputs - outputs[0]
     weight = np.linalg.lstsq(inputs[1:], targets[1:], rcond=None)[0].T

@@ -4,7 +4,7 @@
 
 usage: vary_piper.py FORM IN.onnx OUT.onnx
 
-  renamed    every initialiser, node and inner value is called by a number, constants are initialisers, as old exporters do
+  renamed    numbers for the names of initialisers, nodes and inner values, constants as initialisers: old exporters
   half       weights of two and more dimensions are stored as fp16 behind a Cast
   external   larger tensors lie in OUT.onnx.data
   metadata   carries the metadata_props and the ir version of sherpa-onnx's copies

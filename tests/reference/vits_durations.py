@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The stochastic duration predictor of VITS, inference direction, with the module names of the original checkpoints.
 
-Flow list: 0 elementwise affine, then (spline, flip) pairs, so splines stand at 1, 3, 5, ... In the inverse direction the
-spline at 1 is left out, as the original does.
+Flow list: 0 elementwise affine, then (spline, flip) pairs, so splines stand at 1, 3, 5, ... In the inverse direction
+the spline at 1 is left out, as the original does.
 """
 
 import math

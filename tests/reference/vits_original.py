@@ -141,7 +141,8 @@ class Wavenet(nn.Module):
         super().__init__()
         self.hidden, self.layers = c.hidden, c.wavenet_layers
         norm = torch.nn.utils.weight_norm
-        self.in_layers = nn.ModuleList(norm(nn.Conv1d(c.hidden, 2 * c.hidden, 5, padding=2)) for _ in range(self.layers))
+        self.in_layers = nn.ModuleList(
+            norm(nn.Conv1d(c.hidden, 2 * c.hidden, 5, padding=2)) for _ in range(self.layers))
         self.res_skip_layers = nn.ModuleList(
             norm(nn.Conv1d(c.hidden, (2 if i + 1 < self.layers else 1) * c.hidden, 1)) for i in range(self.layers))
         if c.gin:

@@ -10,6 +10,7 @@ and onnxruntime.
 
 import logging
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -140,6 +141,7 @@ def main(arguments):
         with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
             vary_piper.renamed(onnx.load(golden_io.GOLDEN / f"piper_{base}.onnx"), file.name)
             make(onnx.load(file.name), path)
+        shutil.copyfile(golden_io.GOLDEN / f"piper_{base}.onnx.json", out / f"{path.name}.json")
         print(f"{path.name}: {path.stat().st_size} bytes, gives {run(path)} values")
 
 

@@ -118,6 +118,14 @@ def test_every_exported_function_has_a_prototype():
     assert exported == set(_abi.PROTOTYPES) | {"timbre_status_name", "timbre_last_error", "timbre_version"}
 
 
+def test_the_cpp_wrapper_covers_every_exported_function():
+    import re
+
+    listed = (ROOT / "abi" / "libtimbre.symbols").read_text().split("\n")
+    used = set(re.findall(r"timbre_\w+", (ROOT / "include/timbre/timbre.hpp").read_text()))
+    assert {line for line in listed if line.startswith("timbre_")} <= used
+
+
 def test_statuses_are_those_of_the_header():
     import re
 

@@ -9,19 +9,36 @@ namespace {
 
 constexpr std::u32string_view kMarks = U";:,.!?\u00A1\u00BF\u2014\u2026\"\u00AB\u00BB\u201C\u201D(){}[]";
 
-bool is_mark(char32_t c) { return kMarks.find(c) != std::u32string_view::npos; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// End of the run of marks and white space at `at`; `at` itself when it holds neither a mark nor a line's end.
-std::size_t marks_end(std::string_view text, std::size_t at) {
-  bool any = false;
-  std::size_t end = at;
-  while (end < text.size()) {
-    const CodePoint c = first_code_point(text.substr(end));
-    if (!is_mark(c.value) && !is_space(c.value)) break;
-    any = any || is_mark(c.value) || c.value == U'\n';
-    end += c.size;
+// Whether the character `c` at `at` is punctuation to keep: not the point of 3.14 or the comma of 1,000.
+bool is_mark(std::string_view text, std::size_t at, char32_t c) {
+  if (kMarks.find(c) == std::u32string_view::npos) return false;
+  const bool separates = c == U'.' || c == U',';
+  return !(separates && at > 0 && at + 1 < text.size() && is_digit(text[at - 1]) && is_digit(text[at + 1]));
+}
+
+struct MarkRun {
+  std::size_t end = 0;
+  bool has_mark = false;
+  bool has_line_end = false;
+};
+
+// A longer run of marks and white space is no punctuation; it is taken in pieces.
+constexpr std::size_t kRunBytes = 1024;
+
+// The run of marks and white space at `at`.
+MarkRun marks_at(std::string_view text, std::size_t at) {
+  MarkRun run{at, false, false};
+  while (run.end < text.size() && run.end - at < kRunBytes) {
+    const CodePoint c = first_code_point(text.substr(run.end));
+    const bool mark = is_mark(text, run.end, c.value);
+    if (!mark && !is_space(c.value)) break;
+    run.has_mark = run.has_mark || mark;
+    run.has_line_end = run.has_line_end || c.value == U'\n';
+    run.end += c.size;
   }
-  return any || end == text.size() ? end : at;
+  return run;
 }
 
 std::string_view stripped(std::string_view text) {
@@ -49,22 +66,11 @@ void PhonemizedSource::write(std::string_view symbols, SourceRange range, Sequen
   }
 }
 
-void PhonemizedSource::write_marks(std::size_t end, SequenceBuilder& builder) {
-  constexpr std::size_t kStepBytes = 1024;
-  while (end - at_ > kStepBytes) {  // a run of this size is no punctuation; whole code points of its begin will do
-    do --end;
-    while ((static_cast<unsigned char>(text_[end]) & 0xC0U) == 0x80U);
-    if (end - at_ <= kStepBytes) break;
-  }
-  write(text_.substr(at_, end - at_), {at_, end}, builder);
-  at_ = end;
-}
-
 void PhonemizedSource::begin_chunk() {
   chunk_end_ = at_;
   while (chunk_end_ < text_.size()) {
     const CodePoint c = first_code_point(text_.substr(chunk_end_));
-    if (is_mark(c.value) || c.value == U'\n') break;
+    if (is_mark(text_, chunk_end_, c.value) || c.value == U'\n') break;
     chunk_end_ += c.size;
   }
   // White space before a mark belongs to the marks.
@@ -91,10 +97,14 @@ Result<void> PhonemizedSource::write_clause(SequenceBuilder& builder) {
 Result<Step> PhonemizedSource::step(SequenceBuilder& builder) {
   if (at_ >= text_.size()) return Step::kTextEnd;
   if (at_ >= chunk_end_) {
-    const std::size_t marks = marks_end(text_, at_);
-    if (marks > at_) {
-      write_marks(marks, builder);
-      return Step::kMore;
+    const MarkRun run = marks_at(text_, at_);
+    const bool at_either_end = at_ == 0 || run.end == text_.size();
+    if (run.has_mark || run.has_line_end || at_either_end || run.end - at_ >= kRunBytes) {
+      // White space alone at either end of the text is dropped.
+      if (run.has_mark || !at_either_end) write(text_.substr(at_, run.end - at_), {at_, run.end}, builder);
+      const bool moved = run.end > at_;
+      at_ = run.end;
+      if (moved) return Step::kMore;
     }
     begin_chunk();
   }

@@ -25,7 +25,6 @@ class PhonemizedSource final : public SymbolSource {
 
  private:
   void write(std::string_view symbols, SourceRange range, SequenceBuilder& builder);
-  void write_marks(std::size_t end, SequenceBuilder& builder);
   void begin_chunk();
   Result<void> write_clause(SequenceBuilder& builder);
 

@@ -150,6 +150,12 @@ TEST_CASE("phonemes keep the text's punctuation, and white space is one space", 
   const auto front_end = make(vocabulary("_abcd ,.!"), json::object(), {}, FakeProvider{});
   // ids: a 1, b 2, c 3, d 4, space 5, comma 6, full stop 7
   CHECK(ids_of(*front_end, "ab,  cd\n ab.") == Ids{0, 1, 0, 2, 0, 6, 0, 5, 0, 3, 0, 4, 0, 5, 0, 1, 0, 2, 0, 7, 0});
+  for (const std::string unit : {".", " ", " .", "\n", "a", "a\n", " a"}) {  // ends, whatever it is
+    std::string text;
+    while (text.size() < 100'000) text += unit;
+    sentences(*front_end, text);
+    sentences(*front_end, "b" + text + "b");
+  }
   CHECK(ids_of(*front_end, ", , .") == Ids{0, 6, 0, 5, 0, 6, 0, 5, 0, 7, 0});
 }
 

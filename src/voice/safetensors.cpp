@@ -213,11 +213,11 @@ std::vector<float> to_floats(const TensorView& tensor) {
 }
 
 Result<Safetensors> read_safetensors(std::span<const std::byte> bytes, std::string_view where) {
-  if (const auto other = disguise(bytes); !other.empty()) return format_error(where, "this is " + std::string(other));
   std::uint64_t header_bytes = 0;
   if (bytes.size() < sizeof header_bytes) return format_error(where, "too short for a safetensors file");
   std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
   if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - sizeof header_bytes) {
+    if (const auto other = disguise(bytes); !other.empty()) return format_error(where, "this is " + std::string(other));
     return format_error(where, "its header of " + std::to_string(header_bytes) + " bytes does not fit the file of " +
                                    std::to_string(bytes.size()) + " bytes");
   }

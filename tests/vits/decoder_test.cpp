@@ -115,7 +115,8 @@ TEST_CASE("chunks of a run follow the schedule and are whole frames", "[vits][de
   Sentence sentence{{1, 2, 3}, {}, {100, 100, 100}, 0, 1, 0, 0, 0};
   const Spoken spoken = speak(*model, sentence);
   const std::size_t hop = model->facts().hop_samples;
-  CHECK(spoken.chunks == std::vector<std::size_t>{45 * hop, 160 * hop, 95 * hop});
+  const std::vector<std::size_t> expected{45 * hop, 160 * hop, 95 * hop};
+  CHECK(spoken.chunks == expected);
 }
 
 }  // namespace timbre::vits_test

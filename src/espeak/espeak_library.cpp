@@ -29,6 +29,7 @@ Result<void> take_functions(void* handle, EspeakLibrary& out) {
   need("espeak_ng_SetVoiceByName", out.set_voice_by_name);
   need("espeak_Info", out.info);
   need("espeak_ListVoices", out.list_voices);
+  need("espeak_GetCurrentVoice", out.current_voice);
   need("espeak_TextToPhonemes", out.text_to_phonemes);
   if (missing == nullptr) return {};
   return Error{Status::kIncompatible, std::string("the phonemizer library has no function ") + missing};
@@ -42,7 +43,6 @@ Result<EspeakLibrary> open_espeak_library(const char* file) {
   void* handle = nullptr;
   std::string why;
   const auto attempt = [&](const char* name) {
-    library.was_in_process = dlopen(name, kMode | RTLD_NOLOAD) != nullptr;
     handle = dlopen(name, kMode);
     if (handle == nullptr && why.empty()) {
       const char* message = dlerror();

@@ -30,10 +30,10 @@ struct EspeakLibrary {
   int (*set_voice_by_name)(const char* name) = nullptr;
   const char* (*info)(const char** data_path) = nullptr;
   const EspeakVoice* const* (*list_voices)(const void* specification) = nullptr;
+  const EspeakVoice* (*current_voice)() = nullptr;
   const char* (*text_to_phonemes)(const void** text, int text_mode, int phoneme_mode) = nullptr;
 
-  std::string path;             ///< the file that was opened, as the loader knows it
-  bool was_in_process = false;  ///< the host uses it too, so that its voice may change between our calls
+  std::string path;  ///< the file that was opened, as the loader knows it
 
   static constexpr int kTextUtf8 = 1;     ///< espeakCHARS_UTF8
   static constexpr int kPhonemesIpa = 2;  ///< espeakPHONEMES_IPA

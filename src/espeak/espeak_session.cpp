@@ -184,8 +184,16 @@ Result<void> EspeakSession::check_voice(std::string_view voice) {
                "espeak-ng has no voice \"" + std::string(voice.substr(0, 64)) + "\" in " + data_folder_};
 }
 
+std::string EspeakSession::voice_in_use() const {
+  const EspeakVoice* voice = library_.current_voice();
+  if (voice == nullptr || voice->name == nullptr || voice->identifier == nullptr) return "";
+  return std::string(voice->name) + " " + voice->identifier;
+}
+
+// A host that uses the same library, or another copy of this plug-in, may have chosen a voice since, or started
+// espeak-ng anew, which leaves it without one.
 Result<void> EspeakSession::select_voice(std::string_view voice) {
-  if (current_ == voice && !library_.was_in_process) return {};
+  if (current_ == voice && !current_name_.empty() && voice_in_use() == current_name_) return {};
   if (auto known = check_voice(voice); !known) return known;
   current_.clear();
   const std::string name(voice);
@@ -194,6 +202,7 @@ Result<void> EspeakSession::select_voice(std::string_view voice) {
                  "espeak-ng cannot use its voice \"" + name + "\" (its status " + std::to_string(status) + ")"};
   }
   current_ = name;
+  current_name_ = voice_in_use();
   return {};
 }
 

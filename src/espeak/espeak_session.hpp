@@ -46,14 +46,16 @@ class EspeakSession {
   static Result<EspeakSession*> start(const char* library, const char* data_path);
   Result<void> initialize(const std::string& data_folder);
   Result<void> select_voice(std::string_view voice);
+  [[nodiscard]] std::string voice_in_use() const;
   void drop_read_ahead();
 
   const EspeakLibrary library_;
   std::string data_folder_;          // set once, before the session is shared
   std::vector<std::string> voices_;  // names and languages in lower case, sorted; set once likewise
 
-  std::mutex mutex_;     // guards espeak-ng itself and what follows
-  std::string current_;  // the voice that espeak-ng has now
+  std::mutex mutex_;          // guards espeak-ng itself and what follows
+  std::string current_;       // the voice that was asked for last
+  std::string current_name_;  // what espeak-ng calls it; another name there means that someone else changed it
   std::string buffer_;
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The plug-in as a guest: what it needs, what it refuses and what it leaves alone. The first test case makes the
-// process's first session, so it comes first in this program by its name's file order and is safe anywhere.
-#include <fcntl.h>
+// The plug-in as a guest: what it needs, what it refuses and what it leaves alone.
 #include <locale.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,23 +26,23 @@ namespace {
 /// What `body` writes to standard output and error.
 template <typename Body>
 std::string printed_by(Body&& body) {
-  char name[] = "/tmp/timbre-printed-XXXXXX";
-  const int file = mkstemp(name);
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
   std::fflush(nullptr);
   const int out = dup(1);
   const int err = dup(2);
-  dup2(file, 1);
-  dup2(file, 2);
+  dup2(fileno(file), 1);
+  dup2(fileno(file), 2);
   body();
   std::fflush(nullptr);
   dup2(out, 1);
   dup2(err, 2);
   close(out);
   close(err);
-  close(file);
-  std::ifstream stream(name);
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
-  std::remove(name);
+  std::rewind(file);
+  std::string text;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  std::fclose(file);
   return text;
 }
 
@@ -68,6 +66,17 @@ TEST_CASE("missing libraries and data folders are errors, print nothing and leav
   });
   CHECK(printed.empty());
   CHECK(ctype() == before);
+}
+
+TEST_CASE("a voice that someone else changed is chosen again", "[host]") {
+  const auto phonemizer = espeak();
+  const std::string text = "Hand in Hand, Wind und Sand.";
+  const std::string wanted = joined_phonemes(clauses(*phonemizer, "en-us", text));
+  const auto other = timbre::espeak::EspeakSession::open(nullptr, nullptr);  // another copy of the plug-in's code
+  REQUIRE(other);
+  CHECK(joined_phonemes(clauses(*phonemizer, "en-us", text)) == wanted);
+  REQUIRE((*other)->next_clause("de", text));
+  CHECK(joined_phonemes(clauses(*phonemizer, "en-us", text)) == wanted);
 }
 
 TEST_CASE("one data folder serves the process, and another one is refused", "[host]") {

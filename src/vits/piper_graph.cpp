@@ -495,8 +495,9 @@ void Walk::read_decoder() {
         starts.push_back(down);
       }
     }
-    std::stable_sort(starts.begin(), starts.end(),
-                     [&](std::size_t a, std::size_t b) { return at(a).kernel() < at(b).kernel(); });
+    std::stable_sort(starts.begin(), starts.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(at(a).kernel(), at(a).dilation) < std::pair(at(b).kernel(), at(b).dilation);
+    });
     if (starts.empty()) fault("an upsampling stage of the decoder has no residual blocks");
     for (std::size_t i = 0; i < starts.size() && !failed(); ++i) {
       last = read_resblock(up, starts[i], "dec.resblocks." + std::to_string(blocks++), i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
 
@@ -103,7 +104,7 @@ TEST_CASE("failures are exceptions with the library's status", "[wrapper]") {
 }
 
 TEST_CASE("handles move, and an engine that ends closes what it made", "[wrapper]") {
-  std::optional<timbre::Engine> engine(one_thread());
+  auto engine = std::make_unique<timbre::Engine>(one_thread());
   timbre::Model model = engine->load("tone:");
   timbre::Model moved = std::move(model);
   model = engine->load("tone:");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "vits/model_patch.hpp"
 
+#include <Eigen/QR>
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,47 +17,12 @@ constexpr std::array<std::string_view, 5> kWeightForms{
     ".weight", ".weight_g", ".weight_v", ".parametrizations.weight.original0", ".parametrizations.weight.original1"};
 constexpr std::int64_t kMaxTableVoices = 4096;
 
-/// A matrix of doubles in C order.
-struct Matrix {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::vector<double> values;
-
-  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), values(r * c) {}
-  double& operator()(std::size_t r, std::size_t c) { return values[r * columns + c]; }
-  double operator()(std::size_t r, std::size_t c) const { return values[r * columns + c]; }
-};
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Matrix to_matrix(const voice::TensorView& view) {
-  Matrix out(static_cast<std::size_t>(view.shape[0]), static_cast<std::size_t>(view.shape[1]));
   const std::vector<float> values = voice::to_floats(view);
-  for (std::size_t i = 0; i < out.values.size() && i < values.size(); ++i) out.values[i] = values[i];
-  return out;
-}
-
-/// Solves a x = b for symmetric positive definite a by Gaussian elimination with pivoting; b becomes x. False if a is
-/// singular.
-bool solve(Matrix a, Matrix& b) {
-  const std::size_t n = a.rows;
-  for (std::size_t column = 0; column < n; ++column) {
-    std::size_t pivot = column;
-    for (std::size_t row = column + 1; row < n; ++row) {
-      if (std::abs(a(row, column)) > std::abs(a(pivot, column))) pivot = row;
-    }
-    if (!(std::abs(a(pivot, column)) > 1e-12)) return false;
-    for (std::size_t k = 0; k < n; ++k) std::swap(a(column, k), a(pivot, k));
-    for (std::size_t k = 0; k < b.columns; ++k) std::swap(b(column, k), b(pivot, k));
-    for (std::size_t row = 0; row < n; ++row) {
-      const double factor = row == column ? 0 : a(row, column) / a(column, column);
-      if (factor == 0) continue;
-      for (std::size_t k = column; k < n; ++k) a(row, k) -= factor * a(column, k);
-      for (std::size_t k = 0; k < b.columns; ++k) b(row, k) -= factor * b(column, k);
-    }
-  }
-  for (std::size_t row = 0; row < n; ++row) {
-    for (std::size_t k = 0; k < b.columns; ++k) b(row, k) /= a(row, row);
-  }
-  return true;
+  using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const Floats>(values.data(), view.shape[0], view.shape[1]).cast<double>();
 }
 
 /// Puts a float tensor of its own into the set.
@@ -68,40 +34,24 @@ void put(TensorSet& set, const std::string& name, std::vector<std::int64_t> shap
 }
 
 /// Rows 1.. minus row 0.
-Matrix differences(const Matrix& all) {
-  Matrix out(all.rows - 1, all.columns);
-  for (std::size_t r = 0; r < out.rows; ++r) {
-    for (std::size_t c = 0; c < out.columns; ++c) out(r, c) = all(r + 1, c) - all(0, c);
-  }
-  return out;
-}
+Matrix differences(const Matrix& all) { return all.bottomRows(all.rows() - 1).rowwise() - all.row(0); }
 
-/// The layer w e + b that gives row k of `table` for row k of `embedding`, with the least w.
+/// The layer w e + b that gives row k of `table` for row k of `embedding`, with the least w. False when the rows of
+/// `embedding` do not tell the voices apart.
 bool put_table(TensorSet& set, const std::string& layer, const Matrix& table, const Matrix& embedding) {
-  const Matrix d = differences(embedding);
-  const Matrix t = differences(table);
-  Matrix gram(d.rows, d.rows);
-  for (std::size_t r = 0; r < d.rows; ++r) {
-    for (std::size_t c = 0; c < d.rows; ++c) {
-      for (std::size_t k = 0; k < d.columns; ++k) gram(r, c) += d(r, k) * d(c, k);
-    }
+  Matrix w = Matrix::Zero(table.cols(), embedding.cols());
+  if (embedding.rows() > 1) {
+    const Eigen::CompleteOrthogonalDecomposition<Matrix> rows(differences(embedding));
+    if (rows.rank() < embedding.rows() - 1) return false;
+    w = rows.solve(differences(table)).transpose();
   }
-  Matrix s = d;
-  if (!solve(std::move(gram), s)) return false;
-  std::vector<float> weight(table.columns * d.columns);
-  std::vector<float> bias(table.columns);
-  for (std::size_t channel = 0; channel < table.columns; ++channel) {
-    double at_first = table(0, channel);
-    for (std::size_t k = 0; k < d.columns; ++k) {
-      double w = 0;
-      for (std::size_t r = 0; r < d.rows; ++r) w += t(r, channel) * s(r, k);
-      weight[channel * d.columns + k] = static_cast<float>(w);
-      at_first -= w * embedding(0, k);
-    }
-    bias[channel] = static_cast<float>(at_first);
-  }
-  const auto channels = static_cast<std::int64_t>(table.columns);
-  put(set, layer + ".weight", {channels, static_cast<std::int64_t>(d.columns), 1}, weight);
+  const Eigen::VectorXd b = table.row(0).transpose() - w * embedding.row(0).transpose();
+  std::vector<float> weight(static_cast<std::size_t>(w.size()));
+  std::vector<float> bias(static_cast<std::size_t>(b.size()));
+  std::transform(w.data(), w.data() + w.size(), weight.begin(), [](double x) { return static_cast<float>(x); });
+  std::transform(b.data(), b.data() + b.size(), bias.begin(), [](double x) { return static_cast<float>(x); });
+  const std::int64_t channels = w.rows();
+  put(set, layer + ".weight", {channels, w.cols(), 1}, weight);
   put(set, layer + ".bias", {channels}, bias);
   return true;
 }
@@ -153,7 +103,8 @@ Result<void> apply_table(TensorSet& base, const std::string& name, const voice::
     return Error{Status::kFormat, std::string(where) + ": tensor \"" + name + "\": " + text};
   };
   if (!is_speaker_layer(layer + ".weight")) return fail("it is no speaker layer");
-  if (embedding == nullptr || embedding->shape.size() != 2) return fail("there is no emb_g.weight to solve it for");
+  if (embedding == nullptr || embedding->shape.size() != 2 || embedding->shape[1] < 1)
+    return fail("there is no emb_g.weight to solve it for");
   if (view.shape.size() != 2 || view.shape[0] != embedding->shape[0] || view.shape[0] < 1 || view.shape[1] < 1 ||
       view.shape[0] > kMaxTableVoices) {
     return fail("its shape " + voice::shape_text(view.shape) + " does not suit emb_g.weight " +

@@ -91,7 +91,11 @@ class PiperWalk {
 };
 
 /// ".3"
-inline std::string dotted(std::size_t index) { return std::string(".") + std::to_string(index); }
+inline std::string dotted(std::size_t index) {
+  std::string text = std::to_string(index);
+  text.insert(text.begin(), '.');
+  return text;
+}
 
 inline bool is_pointwise(const Layer& layer) { return layer.is_conv() && layer.kernel() == 1 && layer.groups == 1; }
 inline bool is_norm(const Layer& layer) { return layer.kind == LayerKind::kNorm; }

@@ -17,7 +17,9 @@ using Shape = std::vector<std::int64_t>;
 
 template <typename Index>
 std::string dotted(Index index) {
-  return std::string(".") + std::to_string(index);
+  std::string text = std::to_string(index);
+  text.insert(text.begin(), '.');
+  return text;
 }
 
 /// Takes tensors by name and shape. The first fault is kept; later takes then give undefined tensors.

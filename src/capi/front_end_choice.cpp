@@ -3,8 +3,11 @@
 
 #include "frontend/character_front_end.hpp"
 #include "frontend/piper_front_end.hpp"
+#include "speech/synthesizer.hpp"
 
 namespace timbre::capi {
+
+static_assert(frontend::kMaxSentenceIds == speech::kMaxSegmentIds, "a sentence must fit into one run of a model");
 
 Result<std::unique_ptr<frontend::FrontEnd>> make_front_end(const speech::ModelFiles& files,
                                                            frontend::PhonemizerProvider phonemizer) {

@@ -31,7 +31,13 @@ class LoadTask {
   }
   void finish(Built built) {
     const std::lock_guard lock(mutex_);
-    if (!built_) built_ = std::move(built);
+    built_ = std::move(built);
+    changed_.notify_all();
+  }
+  /// The job was dropped: ends the wait, unless the worker had finished. Allocates nothing after finish().
+  void drop() {
+    const std::lock_guard lock(mutex_);
+    if (!built_) built_ = Error{Status::kClosed, "the engine was destroyed"};
     changed_.notify_all();
   }
   /// Waiting thread: shows progress until the worker is finished.
@@ -75,7 +81,7 @@ class LoadTask {
 class Ticket {
  public:
   explicit Ticket(std::shared_ptr<LoadTask> task) : task_(std::move(task)) {}
-  ~Ticket() { task_->finish(Error{Status::kClosed, "the engine was destroyed"}); }
+  ~Ticket() { task_->drop(); }
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
   LoadTask& task() { return *task_; }
@@ -96,7 +102,7 @@ Built build_on_worker(EngineState& engine, speech::Backend& backend, const speec
     engine.enter_backend(backend);
     return backend.load(files, options);
   } catch (const std::bad_alloc&) {
-    return Error{Status::kOutOfMemory, "out of memory while loading the model"};
+    return Error{Status::kOutOfMemory, "out of memory"};  // short enough to be made without an allocation
   } catch (const std::exception& error) {
     return Error{Status::kInternal, error.what()};
   }

@@ -6,6 +6,21 @@
 #include <new>
 
 namespace timbre::speech {
+namespace {
+
+/// Short enough to be made without an allocation.
+Error out_of_memory() { return {Status::kOutOfMemory, "out of memory"}; }
+
+/// What an exception said, where there is memory to keep it.
+Error described(const std::exception& exception) noexcept {
+  try {
+    return {Status::kInternal, exception.what()};
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+}  // namespace
 
 SpeechStream::SpeechStream(Executor& executor, std::unique_ptr<Utterance> utterance, std::uint64_t ring_samples)
     : executor_(executor), ring_samples_(std::max<std::uint64_t>(ring_samples, 1)), utterance_(std::move(utterance)) {}
@@ -13,10 +28,14 @@ SpeechStream::SpeechStream(Executor& executor, std::unique_ptr<Utterance> uttera
 void SpeechStream::start() { queue(); }
 
 void SpeechStream::queue() {
-  const bool posted = executor_.post([self = shared_from_this()] { self->run_step(); });
-  if (posted) return;
-  const std::lock_guard lock(mutex_);
-  end({Status::kCancelled, "the engine was destroyed"});
+  try {
+    if (executor_.post([self = shared_from_this()] { self->run_step(); })) return;
+    const std::lock_guard lock(mutex_);
+    end({Status::kCancelled, "the engine was destroyed"});
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    end(out_of_memory());
+  }
 }
 
 void SpeechStream::run_step() {
@@ -29,15 +48,18 @@ void SpeechStream::run_step() {
     state_ = State::kRunning;
     if (!times_.queue_us) times_.queue_us = since_open();
   }
-  Result<StepOutput> result = Error{Status::kInternal, ""};
+  // Nothing may leave: it would end the worker, and the host with it.
+  Error failure = out_of_memory();
   try {
-    result = utterance_->step(cancelled_);
+    if (take(utterance_->step(cancelled_))) queue();
+    return;
   } catch (const std::bad_alloc&) {
-    result = Error{Status::kOutOfMemory, "out of memory while speaking"};
-  } catch (const std::exception& error) {
-    result = Error{Status::kInternal, error.what()};
+  } catch (const std::exception& exception) {
+    failure = described(exception);
   }
-  if (take(std::move(result))) queue();
+  utterance_.reset();
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kEnded) end(std::move(failure));
 }
 
 /// Keeps what a step gave; true if the stream is to be queued again.

@@ -52,6 +52,9 @@ Result<std::vector<ModelPart>> read_parts(const timbre_model_file* files, std::u
     Result<ModelPart> part = read_part(*file, i);
     if (!part) return std::move(part).error();
     parts.push_back(std::move(*part));
+    if (count > 1 && parts.back().name == "tone:") {
+      return invalid(fmt::format("part {} is 'tone:', a whole model: it stands alone", i));
+    }
   }
   return parts;
 }

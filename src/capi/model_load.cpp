@@ -158,6 +158,7 @@ Result<std::shared_ptr<const speech::Model>> load_model(EngineState& engine, con
     model->front_end = std::move(*front_end);
   }
   if (progress && !progress(1.0F, "ready")) return Error{Status::kCancelled, "the load was cancelled"};
+  if (engine.closed()) return Error{Status::kClosed, "the engine was destroyed"};
   engine.add(std::shared_ptr<const speech::Model>(model));
   return std::shared_ptr<const speech::Model>(std::move(model));
 }

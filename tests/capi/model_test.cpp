@@ -51,6 +51,30 @@ TEST_CASE("the tone model tells what the documentation says", "[capi][model]") {
   REQUIRE(timbre_model_speaker_name(tone.model, -1, &name) == TIMBRE_ERR_INVALID_ARGUMENT);
 }
 
+TEST_CASE("the tone model stands alone", "[capi][model]") {
+  ToneEngine tone;
+  REQUIRE(load(tone.engine, {path_part("tone:"), path_part("voice.onnx")}) == TIMBRE_ERR_INVALID_ARGUMENT);
+  REQUIRE(std::string(timbre_last_error()).find("tone:") != std::string::npos);
+  REQUIRE(load(tone.engine, {path_part("voice.onnx"), path_part("tone:")}) == TIMBRE_ERR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("an engine that is destroyed by its load's callback gives no model", "[capi][model]") {
+  timbre_engine* engine = nullptr;
+  REQUIRE(timbre_engine_create(nullptr, &engine) == TIMBRE_OK);
+  timbre_model_options options;
+  REQUIRE(timbre_model_options_init(&options, sizeof options) == TIMBRE_OK);
+  options.progress = [](void* user, float, const char*) -> std::int32_t {
+    timbre_engine_destroy(static_cast<timbre_engine*>(user));
+    return 0;
+  };
+  options.progress_user = engine;
+  timbre_model_file tone = path_part("tone:");
+  tone.struct_size = sizeof tone;
+  timbre_model* model = nullptr;
+  REQUIRE(timbre_model_load(engine, &tone, 1, sizeof tone, &options, &model) == TIMBRE_ERR_CLOSED);
+  REQUIRE(model == nullptr);
+}
+
 TEST_CASE("tokenize shows ids, sentences and source bytes, and counts what is unknown", "[capi][model]") {
   ToneEngine tone;
   const std::string text =

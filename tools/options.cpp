@@ -49,7 +49,7 @@ void add_say(CLI::App& app, Options& o) {
   app.add_option("--rate", o.rate_hz, "output sample rate in Hz (default: the model's)");
   app.add_option("--gain", o.gain, "factor on the samples");
   app.add_option("--sentence-silence", o.sentence_silence_s, "seconds of silence between sentences")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(CLI::Range(0.0, 60.0));
   app.add_option("-o,--output", o.output, "WAV file; - or nothing writes to standard output");
   app.add_flag("--raw", o.raw, "16-bit little-endian samples without a header");
   app.add_flag("--stats", o.stats, "figures of the run on standard error");

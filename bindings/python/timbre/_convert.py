@@ -17,7 +17,7 @@ import numpy as np
 from . import _abi
 from .errors import Error, Status, invalid
 
-_MAX_TENSORS = 1024
+_MAX_TENSORS = 64  # as the C ABI
 
 
 def integer(name: str, value: Any, low: int, high: int) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SLICE_MS = 100
 _DEFAULT_CHUNK = 4096
 _MARKS_PAGE = 512
-_MAX_SILENCE_S = 4_000_000  # what 32 bits of milliseconds hold
+_MAX_SILENCE_S = 60  # as the C ABI
 
 
 class Options(TypedDict, total=False):
@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
     durations         frames for each id instead of predicted ones; only with ids.
     gain              linear factor.
     sample_rate       8,000..192,000 Hz, resampled.
-    sentence_silence  seconds of silence between sentences.
+    sentence_silence  seconds of silence between sentences, 0..60.
     unknown_symbols   "count" (skip them) or "error".
     ring_samples      synthesis pauses when so many samples wait to be read.
     """

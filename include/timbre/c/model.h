@@ -17,14 +17,15 @@ typedef struct timbre_model timbre_model;
  * One part of a model, on disk or in memory.
  *
  * A part is known by its name: `name` where given, else the last component of `path`.
- *   "tone:" (as name or path)          the deterministic tone synthesizer, no file (22,050 Hz, 4 speakers, voice_dim
- * 16) a folder (path)                    a Hugging Face VITS folder X.onnx                             a Piper graph;
- * X.onnx.json beside it is found by itself when it came by path
- *   *.onnx.json, *.json                its configuration; config.json, vocab.json, tokenizer_config.json,
- *                                      added_tokens.json for Hugging Face
- *   X.safetensors beside an .onnx      a patch that adds or replaces tensors (original VITS names)
- *   X.safetensors otherwise            the weights
- *   any other name                     external data that the graph refers to by this name
+ *   - "tone:" (as name or path): the deterministic tone synthesizer, no file, alone (22,050 Hz, 4 speakers, voice_dim
+ *     16).
+ *   - A folder (path): a Hugging Face VITS folder.
+ *   - X.onnx: a Piper graph; X.onnx.json beside it is found by itself when it came by path.
+ *   - *.onnx.json, *.json: its configuration; config.json, vocab.json, tokenizer_config.json, special_tokens_map.json
+ *     and added_tokens.json for Hugging Face.
+ *   - X.safetensors beside an .onnx: a patch that adds or replaces tensors (original VITS names).
+ *   - X.safetensors otherwise: the weights.
+ *   - Any other name: external data that the graph refers to by this name.
  */
 typedef struct timbre_model_file {
   uint32_t struct_size;
@@ -42,7 +43,7 @@ typedef struct timbre_model_file {
  * Progress of a load, called on the thread that called timbre_model_load.
  *
  * @param fraction  0..1.
- * @param stage     "read", "build", "warm-up".
+ * @param stage     "read", "build", "warm-up", "ready".
  * @return 0 to go on, anything else to cancel.
  */
 typedef int32_t (*timbre_load_progress)(void *user, float fraction, const char *stage);

@@ -55,15 +55,16 @@ typedef struct timbre_speech_request {
   uint64_t seed;
   /** TIMBRE_SPEECH_*. */
   uint32_t flags;
-  /** Silence between sentences in milliseconds, in whole samples. Default 0. */
+  /** Silence between sentences in milliseconds, 0..60,000, in whole samples. Default 0. */
   uint32_t sentence_silence_ms;
   /** 0 or TIMBRE_AUTO_U32 = the model's rate; else 8,000..192,000, resampled. */
   uint32_t output_sample_rate_hz;
   /** How long one read may wait; -1 = no limit. Default -1. */
   int32_t read_timeout_ms;
-  /** Synthesis pauses when this many samples wait to be read. TIMBRE_AUTO_U64 = 10 s of audio. */
+  /** Synthesis pauses when this many samples wait to be read, at least 1. TIMBRE_AUTO_U64 = 10 s of audio. */
   uint64_t ring_samples;
-  /** Frames per token instead of predicted durations; one for each id, only with TIMBRE_INPUT_IDS. Each 0..65,535. */
+  /** Frames per token instead of predicted durations; one for each id, only with TIMBRE_INPUT_IDS. Each 0..65,535; a
+   * VITS model takes at most 65,536 in all, and says so at the first read. */
   const int32_t *durations;
   uint64_t duration_count;
 } timbre_speech_request;

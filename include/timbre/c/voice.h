@@ -39,6 +39,7 @@ typedef struct timbre_voice_record {
   /** Size of one element of `tensors`, normally sizeof(timbre_tensor). */
   uint32_t tensor_size;
   const timbre_tensor *tensors;
+  /** At most 64, each of at most 64 MiB. */
   uint64_t tensor_count;
   /** The model this voice fits, 32 hex digits as timbre_model_info tells. NULL: it may be kept but not spoken. */
   const char *model_fingerprint;

@@ -1,44 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "capi/model_parts.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 
 #include "capi/guard.hpp"
+#include "voice/file_bytes.hpp"
 
 namespace timbre::capi {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{8} << 30U;
 // What a Hugging Face folder may hold for us. pytorch_model.bin only so that it can be refused with advice.
 constexpr std::array kFolderFiles = {"config.json",           "model.safetensors",       "vocab.json",
                                      "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                                      "pytorch_model.bin"};
-
-class File {
- public:
-  explicit File(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-Error file_error(const std::string& path, int error) {
-  const Status status = error == ENOENT || error == ENOTDIR ? Status::kNotFound : Status::kIo;
-  return {status, fmt::format("{}: {}", path, std::strerror(error))};
-}
 
 std::string last_component(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -58,26 +36,9 @@ bool is_folder(const std::string& path) {
 }
 
 Result<speech::ModelFile> read_file(const std::string& path, std::string name) {
-  const File file(path);
-  if (file.get() < 0) return file_error(path, errno);
-  struct stat facts {};
-  if (fstat(file.get(), &facts) != 0) return file_error(path, errno);
-  if (!S_ISREG(facts.st_mode)) return Error{Status::kIo, fmt::format("{}: not a regular file", path)};
-  const auto size = static_cast<std::uint64_t>(facts.st_size);
-  if (size == 0) return Error{Status::kFormat, fmt::format("{}: the file is empty", path)};
-  if (size > kMaxFileBytes)
-    return Error{Status::kFormat, fmt::format("{}: {} bytes is too large for a model", path, size)};
-  const std::shared_ptr<std::byte[]> bytes(new std::byte[size]);
-  std::uint64_t done = 0;
-  while (done < size) {
-    const ssize_t got = read(file.get(), bytes.get() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error(path, errno);
-    if (got == 0)
-      return Error{Status::kIo, fmt::format("{}: ends at byte {} of {} while it is read", path, done, size)};
-    done += static_cast<std::uint64_t>(got);
-  }
-  return speech::ModelFile{std::move(name), path, {bytes.get(), size}, bytes};
+  Result<voice::FileBytes> file = voice::read_file_bytes(path);
+  if (!file) return std::move(file).error();
+  return speech::ModelFile{std::move(name), path, file->bytes, std::move(file->owner)};
 }
 
 class Collector {

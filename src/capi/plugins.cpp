@@ -64,7 +64,7 @@ Result<speech::Backend*> open_backend() {
   void* const library = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return Error{Status::kIncompatible, fmt::format("{} does not load: {}", *path, dlerror())};
   auto* const entry = reinterpret_cast<speech::BackendEntry>(dlsym(library, speech::kBackendEntryName));
-  speech::Backend* const backend = entry == nullptr ? nullptr : entry(speech::kBackendBuild);
+  speech::Backend* const backend = entry == nullptr ? nullptr : entry(TIMBRE_BACKEND_BUILD);
   if (backend == nullptr) return Error{Status::kIncompatible, fmt::format("{} is of another build of timbre", *path)};
   renew_exit_handler();
   return backend;

@@ -68,6 +68,7 @@ Result<void> read_output(const timbre_speech_request& given, OpenRequest& open) 
     return invalid(fmt::format("sentence_silence_ms {} is above {}", given.sentence_silence_ms, kMaxSilenceMs));
   }
   open.request.sentence_silence_ms = given.sentence_silence_ms;
+  if (given.output_sample_rate_hz == 0) return invalid("output_sample_rate_hz is 0");
   open.request.output_sample_rate_hz = given.output_sample_rate_hz == TIMBRE_AUTO_U32 ? 0 : given.output_sample_rate_hz;
   if (given.ring_samples != TIMBRE_AUTO_U64) open.ring_samples = given.ring_samples;
   if (open.ring_samples == std::uint64_t{0}) return invalid("ring_samples is 0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ModelFiles: the parts of a model as bytes, whether they came from disk (mapped) or from the host's memory.
+// ModelFiles: the parts of a model as bytes, whether they came from disk or from the host's memory.
 //
 // Invariants
 //   * Every part has a name that is unique in the set: the last component of its path, or the name that the host gave.

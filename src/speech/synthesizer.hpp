@@ -7,6 +7,7 @@
 //   * A Synthesizer is immutable after it was made; any number of runs of it exist at once.
 //   * A run is a pure function of its SegmentInput: same input, same samples, bit for bit, whatever else happens.
 //   * All members are called on engine threads only (LibTorch is never entered on a host's thread).
+//   * Samples are finite; what drives a model out of numbers (a damaged file, an absurd scale) is kFormat.
 //   * The chunk schedule of a run is a function of the model and its frame count only.
 #pragma once
 
@@ -111,10 +112,10 @@ class Backend {
   virtual Result<std::unique_ptr<Synthesizer>> load(const ModelFiles& files, const LoadOptions& options) = 0;
 };
 
-/// The one symbol of libtimbre-torch.so, `timbre_torch_backend_v1`. `build` must equal kBackendBuild of the caller,
-/// else it answers null: both libraries come from one build. The object is static.
+/// The one symbol of libtimbre-torch.so, `timbre_torch_backend_v1`. `build` is the caller's TIMBRE_BACKEND_BUILD, a hash of
+/// this interface and the version that the build system gives to both sides; another one is answered with null. The
+/// object is static.
 using BackendEntry = Backend* (*)(const char* build);
 inline constexpr const char* kBackendEntryName = "timbre_torch_backend_v1";
-inline constexpr const char* kBackendBuild = "timbre-backend 1";
 
 }  // namespace timbre::speech

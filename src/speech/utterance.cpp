@@ -49,18 +49,6 @@ Result<void> check_ids(const Request& request, const ModelFacts& facts) {
   return {};
 }
 
-Result<void> check_scale(const char* name, const std::optional<float>& scale, bool zero_allowed) {
-  if (!scale || (std::isfinite(*scale) && (*scale > 0 || (*scale == 0 && zero_allowed)))) return {};
-  return invalid(fmt::format("{} is {}, expected a finite value {}", name, *scale, zero_allowed ? ">= 0" : "> 0"));
-}
-
-Result<void> check_scales(const Request& request) {
-  if (Result<void> checked = check_scale("noise_scale", request.scales.noise, true); !checked) return checked;
-  if (Result<void> checked = check_scale("length_scale", request.scales.length, false); !checked) return checked;
-  if (Result<void> checked = check_scale("noise_w", request.scales.noise_w, true); !checked) return checked;
-  return check_scale("gain", request.gain, true);
-}
-
 Result<void> check_voice_choice(const Request& request, const ModelFacts& facts) {
   const int chosen = static_cast<int>(request.voice_id.has_value()) +
                      static_cast<int>(request.inline_voice.has_value()) + static_cast<int>(request.speaker.has_value());
@@ -88,7 +76,10 @@ Result<void> check_request(const Request& request, const Model& model) {
       return Error{Status::kUnsupported, "the model came without a text configuration: only token ids can be spoken"};
     }
   }
-  if (Result<void> checked = check_scales(request); !checked) return checked;
+  if (Result<void> checked = voice::check(request.scales); !checked) return checked;
+  if (!std::isfinite(request.gain) || request.gain < 0) {
+    return invalid(fmt::format("gain is {}, expected a finite value >= 0", request.gain));
+  }
   const std::uint32_t rate = request.output_sample_rate_hz;
   if (rate != 0 && (rate < kMinOutputHz || rate > kMaxOutputHz)) {
     return invalid(fmt::format("output sample rate {} Hz is outside {}..{}", rate, kMinOutputHz, kMaxOutputHz));
@@ -249,10 +240,8 @@ Result<bool> Utterance::next_chunk(std::vector<float>& out) {
   return true;
 }
 
-/// Model samples -> finite, resampled, scaled and limited samples at the end of `out`.
+/// Model samples -> resampled, scaled and limited samples at the end of `out`.
 Result<void> Utterance::deliver(std::span<const float> samples, bool last, std::vector<float>& out) {
-  const bool finite = std::all_of(samples.begin(), samples.end(), [](float sample) { return std::isfinite(sample); });
-  if (!finite) return Error{Status::kFormat, "the model produced a sample that is not finite"};
   model_samples_ += samples.size();
   const std::size_t first = out.size();
   if (resampler_) {

@@ -7,5 +7,5 @@
 
 extern "C" __attribute__((visibility("default"))) timbre::speech::Backend* timbre_torch_backend_v1(const char* build) {
   static timbre::vits::TorchBackend backend;
-  return build != nullptr && std::strcmp(build, timbre::speech::kBackendBuild) == 0 ? &backend : nullptr;
+  return build != nullptr && std::strcmp(build, TIMBRE_BACKEND_BUILD) == 0 ? &backend : nullptr;
 }

@@ -73,7 +73,7 @@ Result<std::vector<std::int32_t>> round_durations(std::span<const float> log_dur
   for (const float value : log_durations) {
     const double frames = std::ceil(static_cast<double>(std::exp(value) * length_scale));
     if (std::isnan(frames)) {
-      return Error{Status::kInternal,
+      return Error{Status::kFormat,
                    "the duration predictor gave a number that is not finite at id " + std::to_string(out.size())};
     }
     total += frames;

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMaxFrames = 65536;
 /// @param hidden  [1, hidden, 1, ids].
 /// @param voice   "g" as [1, voice_dim, 1, 1], undefined without conditioning.
 /// @param noise   [2, ids], scaled; only for the stochastic predictor.
-/// @return [ids]; kInternal when numbers are not finite.
+/// @return [ids]; kFormat when numbers are not finite.
 [[nodiscard]] Result<std::vector<float>> log_durations(const DurationWeights& weights, const VitsConfig& config,
                                                        const at::Tensor& hidden, const at::Tensor& voice,
                                                        const at::Tensor& noise);

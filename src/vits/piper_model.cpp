@@ -4,15 +4,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "vits/mapped_file.hpp"
 #include "vits/model_patch.hpp"
 #include "vits/onnx_graph.hpp"
 #include "vits/original_names.hpp"
 #include "vits/piper_graph.hpp"
 #include "vits/piper_json.hpp"
+#include "voice/file_bytes.hpp"
 
 namespace timbre::vits {
 namespace {
+
+/// The name comes out of the model, so it is not trusted: one path component, nothing else.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\\') == std::string::npos && name.find('\0') == std::string::npos;
+}
 
 using speech::ModelFile;
 using speech::ModelFiles;
@@ -40,10 +46,14 @@ Result<void> attach_files(OnnxGraph& graph, const ModelFiles& files, const Model
         if (files.directory.empty()) {
           return Error{Status::kNotFound, onnx.where + ": the part \"" + name + "\" that holds its tensors is missing"};
         }
-        auto mapped = map_beside(files.directory, name);
-        if (!mapped) return Error{mapped.error().status, onnx.where + ": " + mapped.error().message};
-        out.keep.push_back(mapped->owner);
-        return mapped->bytes;
+        if (!is_plain_name(name)) {
+          return Error{Status::kFormat,
+                       onnx.where + ": external data \"" + name + "\": only a plain name beside the model is allowed"};
+        }
+        auto file = voice::read_file_bytes(files.directory + "/" + name);
+        if (!file) return Error{file.error().status, onnx.where + ": " + file.error().message};
+        out.keep.push_back(file->owner);
+        return file->bytes;
       },
       onnx.where);
 }
@@ -57,6 +67,7 @@ Error disagree(const ModelFile& json, const std::string& key, std::int64_t said,
 /// Where configuration and weights both say something they must agree.
 Result<void> check_agreement(const PiperJson& json, const ModelFile& json_file, const ModelFile& main,
                              const VitsConfig& config) {
+  if (auto checked = check_config(config, main.where); !checked) return checked.error();
   if (json.hop_samples != 0 && json.hop_samples != config.hop()) {
     return disagree(json_file, "hop_length", json.hop_samples, main, config.hop());
   }
@@ -66,7 +77,7 @@ Result<void> check_agreement(const PiperJson& json, const ModelFile& json_file, 
   if (json.default_speaker >= config.speakers) {
     return disagree(json_file, "default_speaker_id", json.default_speaker, main, config.speakers);
   }
-  return check_config(config, main.where);
+  return {};
 }
 
 void fill_facts(const PiperJson& json, const ModelFile& main, LoadedModel& out) {

@@ -47,7 +47,7 @@ Result<void> invert_spline(const SplineShape& shape, std::span<const float> para
     const bool finite =
         std::isfinite(value) && std::all_of(raw.begin(), raw.end(), [](float v) { return std::isfinite(v); });
     if (!finite) {
-      return Error{Status::kInternal,
+      return Error{Status::kFormat,
                    "the duration predictor gave a number that is not finite at id " + std::to_string(i)};
     }
     if (value < -shape.tail || value > shape.tail) continue;

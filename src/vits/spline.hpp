@@ -24,7 +24,7 @@ struct SplineShape {
 /// Applies the inverse in place.
 ///
 /// @param parameters  for each value `3 bins - 1` raw numbers: widths, heights, inner derivatives.
-/// @return kInternal when a value or parameter is not finite.
+/// @return kFormat when a value or parameter is not finite.
 [[nodiscard]] Result<void> invert_spline(const SplineShape& shape, std::span<const float> parameters,
                                          std::span<float> values);
 

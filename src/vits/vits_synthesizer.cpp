@@ -84,7 +84,7 @@ Result<bool> VitsRun::decode_next(std::vector<float>& out) {
   const at::Tensor samples = graph_.decode_window(latents_, windows_[at_], condition_).contiguous();
   const std::span<const float> chunk(samples.data_ptr<float>(), static_cast<std::size_t>(samples.numel()));
   if (!std::all_of(chunk.begin(), chunk.end(), [](float value) { return std::isfinite(value); })) {
-    return Error{Status::kInternal, "the decoder gave a sample that is not finite"};
+    return Error{Status::kFormat, "the decoder gave a sample that is not finite"};
   }
   out.insert(out.end(), chunk.begin(), chunk.end());
   ++at_;

@@ -88,9 +88,13 @@ Result<void> check(const VoiceRecord& record) {
   if (record.speaker && record.find("g") != nullptr) {
     return invalid("the record has both a speaker index and a tensor 'g'");
   }
-  if (Result<void> checked = check_scale("noise_scale", record.scales.noise, true); !checked) return checked;
-  if (Result<void> checked = check_scale("length_scale", record.scales.length, false); !checked) return checked;
-  return check_scale("noise_w", record.scales.noise_w, true);
+  return check(record.scales);
+}
+
+Result<void> check(const Scales& scales) {
+  if (Result<void> checked = check_scale("noise_scale", scales.noise, true); !checked) return checked;
+  if (Result<void> checked = check_scale("length_scale", scales.length, false); !checked) return checked;
+  return check_scale("noise_w", scales.noise_w, true);
 }
 
 }  // namespace timbre::voice

@@ -52,6 +52,9 @@ struct VoiceRecord {
   [[nodiscard]] const Tensor* find(std::string_view name) const;
 };
 
+/// Finite, >= 0, and a length above 0; kInvalidArgument with the scale that is not.
+Result<void> check(const Scales& scales);
+
 /// Checks the invariants above; kInvalidArgument with the tensor or field that breaks one.
 Result<void> check(const VoiceRecord& record);
 

@@ -204,9 +204,11 @@ TEST_CASE("another output rate gives the same sound in proportion", "[capi][spee
   const double expected = static_cast<double>(native.size()) * 48'000 / 22'050;
   REQUIRE(std::abs(static_cast<double>(resampled.size()) - expected) < 4);
   REQUIRE(speak(tone.model, request, 1 << 16) == resampled);
-  request.output_sample_rate_hz = 1000;
-  timbre_speech* speech = nullptr;
-  REQUIRE(timbre_speech_open(tone.model, &request, &speech) == TIMBRE_ERR_INVALID_ARGUMENT);
+  for (const std::uint32_t rate : {0U, 1000U, 192'001U}) {
+    request.output_sample_rate_hz = rate;
+    timbre_speech* speech = nullptr;
+    REQUIRE(timbre_speech_open(tone.model, &request, &speech) == TIMBRE_ERR_INVALID_ARGUMENT);
+  }
 }
 
 TEST_CASE("cancel ends a waiting reader at once and stays", "[capi][speech]") {

@@ -57,7 +57,7 @@ typedef struct timbre_speech_request {
   uint32_t flags;
   /** Silence between sentences in milliseconds, 0..60,000, in whole samples. Default 0. */
   uint32_t sentence_silence_ms;
-  /** 0 or TIMBRE_AUTO_U32 = the model's rate; else 8,000..192,000, resampled. */
+  /** TIMBRE_AUTO_U32 = the model's rate; else 8,000..192,000, resampled. */
   uint32_t output_sample_rate_hz;
   /** How long one read may wait; -1 = no limit. Default -1. */
   int32_t read_timeout_ms;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Reading a file whole. Never mapped: a mapped file that another process cuts short ends the host with SIGBUS.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "timbre/core/result.hpp"
+
+namespace timbre::voice {
+
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// The bytes of a regular file, links followed.
+///
+/// @return kNotFound; kIo (not regular, not readable); kFormat (empty, above 8 GiB); each names the path.
+[[nodiscard]] Result<FileBytes> read_file_bytes(const std::string& path);
+
+}  // namespace timbre::voice

@@ -199,9 +199,10 @@ Result<LoadedModel> load_hf(const speech::ModelFiles& files, const speech::Model
   }
   read_encoder(*json, out.config);
   read_rest(*json, out.config);
-  read_facts(*json, out.config, out.facts);
   if (auto read = json->result(); !read) return read.error();
   if (auto checked = check_config(out.config, config_file.where); !checked) return checked.error();
+  read_facts(*json, out.config, out.facts);
+  if (auto read = json->result(); !read) return read.error();
   auto weights_file = find_weights(files, config_file);
   if (!weights_file) return weights_file.error();
   auto weights = voice::read_safetensors((*weights_file)->bytes, (*weights_file)->where);

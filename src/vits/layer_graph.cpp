@@ -165,10 +165,9 @@ std::vector<const OnnxNode*> LayerGraph::consumers(std::string_view value) const
 
 Result<void> LayerGraph::add_conv(std::size_t index, std::string_view where) {
   const OnnxNode& node = graph_->nodes[index];
-  auto fail = [&](std::string_view text) {
+  auto fail = [&](const std::string& text) {
     return Error{Status::kUnsupported, std::string(where) + ": the " + std::string(node.op) + " that gives \"" +
-                                           std::string(node.outputs.empty() ? "" : node.outputs[0]) + "\" " +
-                                           std::string(text)};
+                                           std::string(node.outputs.empty() ? "" : node.outputs[0]) + "\" " + text};
   };
   if (node.inputs.size() < 2 || node.outputs.empty()) return fail("has too few inputs or no output");
   Layer layer;
@@ -178,6 +177,9 @@ Result<void> LayerGraph::add_conv(std::size_t index, std::string_view where) {
   layer.weight = constant(node.inputs[1]);
   if (layer.weight == nullptr || layer.weight->shape.size() != 3 || !is_real(*layer.weight)) {
     return fail("has no weight of three dimensions; a voice of this form cannot be read");
+  }
+  for (const std::int64_t size : layer.weight->shape) {
+    if (size < 1 || size > (1 << 24)) return fail("has an impossible weight " + voice::shape_text(layer.weight->shape));
   }
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     layer.bias = constant(node.inputs[2]);

@@ -112,9 +112,9 @@ class Backend {
   virtual Result<std::unique_ptr<Synthesizer>> load(const ModelFiles& files, const LoadOptions& options) = 0;
 };
 
-/// The one symbol of libtimbre-torch.so, `timbre_torch_backend_v1`. `build` is the caller's TIMBRE_BACKEND_BUILD, a hash of
-/// this interface and the version that the build system gives to both sides; another one is answered with null. The
-/// object is static.
+/// The one symbol of libtimbre-torch.so, `timbre_torch_backend_v1`. `build` is the caller's TIMBRE_BACKEND_BUILD, a
+/// hash of this interface and the version that the build system gives to both sides; another one is answered with null.
+/// The object is static.
 using BackendEntry = Backend* (*)(const char* build);
 inline constexpr const char* kBackendEntryName = "timbre_torch_backend_v1";
 

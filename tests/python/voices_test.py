@@ -96,6 +96,18 @@ def test_a_voice_that_does_not_fit_is_refused(engine, tone, tensors, words):
     assert words in str(caught.value)
 
 
+def test_an_unknown_name_of_a_speaker_lists_those_there_are(tone):
+    with raises(Status.NOT_FOUND, "'nobody'", *map(repr, tone.speaker_names)):
+        tone.synthesize(TEXT, speaker="nobody")
+
+
+@needs_voice
+@pytest.mark.parametrize("name", ["nobody", ""])
+def test_a_model_without_names_says_so_where_one_is_asked_for(joe, name):
+    with raises(Status.NOT_FOUND, repr(name), "this model has one speaker and no name"):
+        joe.synthesize(TEXT, speaker=name)
+
+
 def test_a_voice_of_another_model_is_a_mismatch(engine, tone):
     engine.voices.put("stranger", {"g": np.zeros(16, np.float32)}, model="0" * 32)
     with raises(Status.MISMATCH):

@@ -7,13 +7,12 @@ import ctypes
 import dataclasses
 import threading
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, Type, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
 import numpy as np
 
 from . import _abi, _convert
-from ._handle import Handle
+from ._handle import Handle, Owner
 from ._library import check, library
 from .errors import Error, Status, invalid
 
@@ -108,7 +107,7 @@ class Timeline:
     read_wait: Optional[float]
 
 
-class Speech:
+class Speech(Owner):
     """An utterance that runs: an iterator of float32 arrays, each one its own.
 
     One thread reads at a time; cancel, info, marks and timeline may be called from any thread. Closing it, leaving its
@@ -224,23 +223,6 @@ class Speech:
         seconds = {name: None if us == _abi.AUTO_U64 else us * 1e-6 for name, us in values.items()}
         return Timeline(chunks=times.chunk_count, **seconds)
 
-    def close(self) -> None:
-        """Cancels what still runs and gives the utterance back. More than once is fine."""
-        self._handle.close()
-
-    def __enter__(self) -> Speech:
-        return self
-
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
-
 
 def precision_name(number: int) -> str:
     return next((name for name, value in _abi.PRECISIONS.items() if value == number), "unknown")
@@ -295,11 +277,18 @@ def _set_voice(request: _abi.SpeechRequest, model: Model, given: Mapping[str, An
     if "speaker" in given:
         speaker = given["speaker"]
         if isinstance(speaker, str):
-            names = model.speaker_names
-            if speaker not in names:
-                raise Error(Status.NOT_FOUND, f"no speaker {speaker!r}; this model has {', '.join(map(repr, names))}")
-            speaker = names.index(speaker)
+            speaker = _speaker_index(model, speaker)
         request.speaker = _convert.integer("speaker", speaker, 0, 2**31 - 1)
+
+
+def _speaker_index(model: Model, speaker: str) -> int:
+    names = model.speaker_names
+    if speaker and speaker in names:
+        return names.index(speaker)
+    known = ", ".join(repr(name) for name in names if name)
+    if not known:
+        known = "one speaker and no name" if model.speakers == 1 else f"{model.speakers} speakers and no names"
+    raise Error(Status.NOT_FOUND, f"no speaker {speaker!r}; this model has {known}")
 
 
 def _set_manner(request: _abi.SpeechRequest, given: Mapping[str, Any], keep: List[Any]) -> None:

@@ -41,6 +41,18 @@ def test_calls_through_a_closed_engine_are_closed():
     model.close()
 
 
+@pytest.mark.parametrize("kind", [timbre.Engine, timbre.Model, timbre.Speech])
+def test_what_owns_a_handle_closes_it_at_the_end_of_its_block(kind):
+    engine = timbre.Engine(threads=1)
+    model = engine.load_model("tone:")
+    owner = {timbre.Engine: engine, timbre.Model: model, timbre.Speech: model.stream("abc")}[kind]
+    with pytest.raises(KeyError), owner as entered:
+        assert entered is owner and not owner._handle.closing
+        raise KeyError
+    assert owner._handle.closing
+    owner.close()
+
+
 def test_a_model_keeps_its_engine_open():
     model = timbre.Engine(threads=1).load_model("tone:")
     gc.collect()

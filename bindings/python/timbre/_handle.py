@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""A C handle that several Python threads may use and close."""
+"""A C handle that several Python threads may use and close, and the base of what stands on one."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Tuple
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Tuple, Type
 
 from .errors import Error, Status
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Handle:
@@ -72,3 +76,26 @@ class Handle:
             pointer, self._pointer = self._pointer, None
         if pointer is not None:
             self._free(pointer)
+
+
+class Owner:
+    """An object that owns a handle: a context manager that closes it at the end of its block, or when it is dropped."""
+
+    _handle: Handle
+
+    def close(self) -> None:
+        """Gives back what this object stands for; what that ends, its class says. More than once is fine."""
+        self._handle.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)  # not there where __init__ raised
+        if handle is not None:
+            handle.close()

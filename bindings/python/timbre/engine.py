@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from types import TracebackType
-from typing import Any, Callable, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Type, Union
+from typing import Any, Callable, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _abi, _convert
-from ._handle import Handle
+from ._handle import Handle, Owner
 from ._library import check, library, share_torch
 from .errors import invalid
 from .model import Model
@@ -25,8 +24,9 @@ class LogLine(NamedTuple):
     text: str
 
 
-class Engine:
-    """Runs models and keeps voices. A context manager; closing it cancels its utterances.
+class Engine(Owner):
+    """Runs models and keeps voices. A context manager; closing it cancels its utterances and ends the worker, and what its
+    models and utterances are asked for then raises CLOSED.
 
     threads                1..256 compute threads; None: the cores this process may use, at most 4.
     store                  where voices are kept: "memory:".
@@ -134,23 +134,6 @@ class Engine:
                 name = _abi.LOG_LEVELS.get(level.value, str(level.value))
                 lines.append(LogLine(name, text.value.decode("utf-8", "replace")))
         return lines
-
-    def close(self) -> None:
-        """Cancels every utterance and ends the worker. More than once is fine; models and utterances raise CLOSED."""
-        self._handle.close()
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
 
 
 def _core_mask(cores: Iterable[int]) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, List, Optional, Type
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import numpy as np
 
 from . import _abi, _convert
-from ._handle import Handle
+from ._handle import Handle, Owner
 from ._library import check, library
 from .errors import invalid
 from .speech import _DEFAULT_CHUNK, Options, Speech, open_speech, precision_name
@@ -69,8 +68,11 @@ class Tokens:
         return len(self.tokens)
 
 
-class Model:
-    """A model of an engine. Made by `Engine.load_model`; any thread may use it. Keeps its engine open."""
+class Model(Owner):
+    """A model of an engine. Made by `Engine.load_model`; any thread may use it. Keeps its engine open.
+
+    A context manager; utterances that run keep the model after it is closed.
+    """
 
     def __init__(self, engine: Engine, pointer: ctypes.c_void_p) -> None:
         self._engine = engine
@@ -140,10 +142,6 @@ class Model:
         """
         return open_speech(self, text, chunk_samples, options)
 
-    def close(self) -> None:
-        """Gives the model back; utterances that run keep it. More than once is fine."""
-        self._handle.close()
-
     def _read_info(self) -> ModelInfo:
         details = _abi.ModelDetails()
         with self._handle.use() as model:
@@ -171,16 +169,3 @@ class Model:
                 check(library().timbre_model_speaker_name(model, speaker, name))
                 names.append((name.value or b"").decode("utf-8", "replace"))
         return names
-
-    def __enter__(self) -> Model:
-        return self
-
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()

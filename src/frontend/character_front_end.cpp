@@ -3,12 +3,12 @@
 
 #include "frontend/character_source.hpp"
 #include "frontend/phonemized_source.hpp"
-#include "frontend/unicode.hpp"
+#include "frontend/source_front_end.hpp"
 
 namespace timbre::frontend {
 namespace {
 
-class CharacterFrontEnd final : public FrontEnd {
+class CharacterFrontEnd final : public SourceFrontEnd {
  public:
   CharacterFrontEnd(CharacterConfig config, CharacterConfig phoneme_config, std::string where,
                     PhonemizerProvider provider)
@@ -20,17 +20,10 @@ class CharacterFrontEnd final : public FrontEnd {
   [[nodiscard]] std::string kind() const override { return "characters"; }
   [[nodiscard]] std::string language() const override { return config_.language; }
 
-  [[nodiscard]] Result<std::unique_ptr<TextCursor>> open(std::string_view text, InputKind kind) const override {
-    if (auto valid = check_utf8(text); !valid) return std::move(valid).error();
-    auto source = make_source(text, kind);
-    if (!source) return std::move(source).error();
-    return std::unique_ptr<TextCursor>(std::make_unique<SourceCursor>(std::move(*source), config_.rules));
-  }
-
  private:
-  using Source = std::unique_ptr<SymbolSource>;
+  [[nodiscard]] const SequenceRules& rules() const override { return config_.rules; }
 
-  [[nodiscard]] Result<Source> make_source(std::string_view text, InputKind kind) const {
+  [[nodiscard]] Result<Source> make_source(std::string_view text, InputKind kind) const override {
     if (kind == InputKind::kPhonemes) return Source(std::make_unique<CharacterSource>(phoneme_config_, text));
     if (needs_uroman(config_, text)) {
       return Error{Status::kUnsupported,

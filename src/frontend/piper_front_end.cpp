@@ -3,13 +3,13 @@
 
 #include "frontend/espeak_source.hpp"
 #include "frontend/piper_config.hpp"
+#include "frontend/source_front_end.hpp"
 #include "frontend/text_source.hpp"
-#include "frontend/unicode.hpp"
 
 namespace timbre::frontend {
 namespace {
 
-class PiperFrontEnd final : public FrontEnd {
+class PiperFrontEnd final : public SourceFrontEnd {
  public:
   PiperFrontEnd(PiperConfig config, std::string where, PhonemizerProvider provider)
       : config_(std::move(config)), where_(std::move(where)), provider_(std::move(provider)) {}
@@ -20,17 +20,10 @@ class PiperFrontEnd final : public FrontEnd {
   }
   [[nodiscard]] std::string language() const override { return config_.language; }
 
-  [[nodiscard]] Result<std::unique_ptr<TextCursor>> open(std::string_view text, InputKind kind) const override {
-    if (auto valid = check_utf8(text); !valid) return std::move(valid).error();
-    auto source = make_source(text, kind);
-    if (!source) return std::move(source).error();
-    return std::unique_ptr<TextCursor>(std::make_unique<SourceCursor>(std::move(*source), config_.rules));
-  }
-
  private:
-  using Source = std::unique_ptr<SymbolSource>;
+  [[nodiscard]] const SequenceRules& rules() const override { return config_.rules; }
 
-  [[nodiscard]] Result<Source> make_source(std::string_view text, InputKind kind) const {
+  [[nodiscard]] Result<Source> make_source(std::string_view text, InputKind kind) const override {
     if (kind == InputKind::kPhonemes) return Source(std::make_unique<PhonemeStringSource>(config_, text));
     if (config_.phoneme_type == "text") return Source(std::make_unique<TextSource>(config_, text));
     if (config_.phoneme_type != "espeak") {

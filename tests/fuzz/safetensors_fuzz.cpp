@@ -2,30 +2,18 @@
 //
 // Fuzzes the safetensors reader. Input: a whole file. What loads must be written and read again as the same.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <span>
 
+#include "fuzz_target.hpp"
 #include "vits/model_patch.hpp"
 #include "vits/original_names.hpp"
 #include "voice/safetensors.hpp"
 
-namespace {
-
-void require(bool held) {
-  if (!held) std::abort();
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace timbre;
+  using test::require;
   auto file = voice::read_safetensors(std::as_bytes(std::span(data, size)), "fuzz.safetensors");
-  if (!file) {
-    require(!file.error().message.empty());
-    return 0;
-  }
+  if (!test::succeeded(file)) return 0;
   const auto bytes = voice::write_safetensors(*file);
   require(bytes.ok());
   const auto again = voice::read_safetensors(*bytes, "again");

@@ -44,10 +44,11 @@ SINGLE_HEADERS = {
 }
 THIRD_PARTY_LAYERS = {"ATen": "LibTorch", "c10": "LibTorch", "torch": "LibTorch", "cuda.h": "CUDA"}
 NO_THIRD_PARTY = {"core", "device", "cache", "c", "c/sys", "wrapper"}
-# The standard libraries of C and C++ and POSIX; a C++ one has neither a dot nor a slash in its name.
+# The standard libraries of C and C++, POSIX and Windows; a C++ one has neither a dot nor a slash in its name.
 SYSTEM_HEADERS = re.compile(
     r"[a-z_0-9]+|(std(def|int|io|lib|bool|arg)|string|math|float|limits|errno|time|assert|locale|signal|wchar|ctype|fenv|"
-    r"dlfcn|fcntl|link|pthread|sched|unistd|poll|xmmintrin|immintrin|pmmintrin|cpuid|omp|malloc)\.h|sys/[a-z]+\.h")
+    r"dlfcn|fcntl|link|pthread|sched|unistd|poll|xmmintrin|immintrin|pmmintrin|cpuid|omp|malloc|windows)\.h|"
+    r"sys/[a-z]+\.h")
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
 
 

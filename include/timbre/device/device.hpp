@@ -3,8 +3,8 @@
 // Device: where the cache keeps its bytes. Pages, ordered copies, events and a reading of free memory; nothing else.
 //
 // Invariants
-//   * Memory is taken and given back in whole pages; a run of pages is contiguous in addresses (a device that maps pages
-//     needs no contiguous memory for it).
+//   * Memory is taken and given back in whole pages; a run of pages is contiguous in addresses (a device that maps
+//     pages needs no contiguous memory for it).
 //   * Work given to one stream is done in order. Work on two streams is ordered only by order_after().
 //   * A page that is freed may be gone at once: the caller has seen every event of its last use pass.
 //   * No member blocks but wait(), and none throws.
@@ -51,13 +51,15 @@ class Device {
   /// Constant for the device's life.
   [[nodiscard]] virtual const Properties& properties() const noexcept = 0;
 
-  /// A run of `page_count` (>= 1) pages, not cleared. Errors: kOutOfMemory; kInvalidArgument for 0 pages.
+  /// A run of `page_count` (>= 1) pages, not cleared, at a multiple of row_alignment. Errors: kOutOfMemory, after which
+  /// everything is as before; kInvalidArgument for 0 pages.
   [[nodiscard]] virtual Result<Address> allocate(std::size_t page_count) = 0;
 
   /// Gives back a run exactly as allocate() returned it. Nothing may use it any more (see above).
   virtual void free(Address run, std::size_t page_count) noexcept = 0;
 
   /// Bytes from host memory to the device, in stream order. The host bytes may be reused when the call returns.
+  /// Error, as for all work below: kIo when the device fails; then nothing was given to the stream.
   [[nodiscard]] virtual Result<void> upload(Address to, const void* from, std::size_t bytes, Stream stream) = 0;
 
   /// Bytes from the device to host memory, in stream order. They are there when an event recorded after it has passed.

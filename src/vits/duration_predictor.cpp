@@ -79,8 +79,7 @@ Result<std::vector<std::int32_t>> round_durations(std::span<const float> log_dur
     total += frames;
     if (total > static_cast<double>(kMaxFrames)) {
       return Error{Status::kInvalidArgument, "a sentence of " + std::to_string(log_durations.size()) +
-                                                 " ids at length scale " + std::to_string(length_scale) +
-                                                 " has more than " + std::to_string(kMaxFrames) + " frames"};
+                                                 " ids has more than " + std::to_string(kMaxFrames) + " frames"};
     }
     out.push_back(static_cast<std::int32_t>(frames));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vits/vits_synthesizer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -26,6 +28,13 @@ class Lap {
  private:
   std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
 };
+
+/// An error of the durations, with the scales that may have caused it.
+Error with_scales(const Error& error, const SegmentInput& input, bool noisy) {
+  std::string text = fmt::format("{} at length scale {:g}", error.message, input.length_scale);
+  if (noisy && input.noise_w != 0.0F) text += fmt::format(" and noise_w {:g}", input.noise_w);
+  return Error{error.status, std::move(text)};
+}
 
 class VitsRun : public speech::SegmentRun {
  public:
@@ -62,9 +71,10 @@ Result<void> VitsRun::prepare_in_torch() {
   times_.encoder_us = lap();
   if (input_.durations.empty()) {
     auto logs = graph_.durations(text, voice, input_.noise_w, input_.seed, input_.segment);
-    if (!logs) return logs.error();
+    const bool noisy = graph_.config().stochastic_durations;
+    if (!logs) return with_scales(logs.error(), input_, noisy);
     auto rounded = round_durations(*logs, input_.length_scale);
-    if (!rounded) return rounded.error();
+    if (!rounded) return with_scales(rounded.error(), input_, noisy);
     durations_ = std::move(*rounded);
   } else {
     durations_.assign(input_.durations.begin(), input_.durations.end());
@@ -84,7 +94,8 @@ Result<bool> VitsRun::decode_next(std::vector<float>& out) {
   const at::Tensor samples = graph_.decode_window(latents_, windows_[at_], condition_).contiguous();
   const std::span<const float> chunk(samples.data_ptr<float>(), static_cast<std::size_t>(samples.numel()));
   if (!std::all_of(chunk.begin(), chunk.end(), [](float value) { return std::isfinite(value); })) {
-    return Error{Status::kFormat, "the decoder gave a sample that is not finite"};
+    return Error{Status::kFormat,
+                 fmt::format("the decoder gave a sample that is not finite at noise scale {:g}", input_.noise_scale)};
   }
   out.insert(out.end(), chunk.begin(), chunk.end());
   ++at_;

@@ -15,6 +15,11 @@ Status status_of(const speech::Synthesizer& model, const Sentence& sentence) {
   return spoken ? Status::kOk : spoken.error().status;
 }
 
+std::string message_of(const speech::Synthesizer& model, const Sentence& sentence) {
+  auto spoken = try_speak(model, sentence);
+  return spoken ? "" : spoken.error().message;
+}
+
 }  // namespace
 
 TEST_CASE("the same seed gives the same samples, bit for bit, and another seed others", "[vits][run]") {
@@ -65,6 +70,24 @@ TEST_CASE("a longer length scale gives more frames, an absurd one an error", "[v
   CHECK(speak(*model, sentence).samples.size() > normal);
   sentence.length_scale = 1e30F;
   CHECK(status_of(*model, sentence) == Status::kInvalidArgument);
+  CHECK(message_of(*model, sentence) == "a sentence of 13 ids has more than 65536 frames at length scale 1e+30");
+}
+
+TEST_CASE("durations that get out of hand name every scale that can cause it", "[vits][run]") {
+  const auto model = multi();
+  Sentence sentence{kIds, voice_of(*model, 0), {}, 0, 1, 1e5F, 0, 0};
+  CHECK(status_of(*model, sentence) == Status::kInvalidArgument);
+  CHECK_THAT(message_of(*model, sentence), Catch::EndsWith("65536 frames at length scale 1 and noise_w 100000"));
+  for (const float noise_w : {1e10F, 1e20F, 3e38F}) {
+    sentence.noise_w = noise_w;
+    CHECK_THAT(message_of(*model, sentence), Catch::Contains("length scale 1 and noise_w"));
+  }
+}
+
+TEST_CASE("an absurd noise scale is named when no sound comes out of it", "[vits][run]") {
+  const auto model = multi();
+  const Sentence sentence{kIds, voice_of(*model, 0), {}, 3e38F, 1, 0, 0, 0};
+  CHECK(message_of(*model, sentence) == "the decoder gave a sample that is not finite at noise scale 3e+38");
 }
 
 TEST_CASE("speakers differ, blends work and wrong voices are errors", "[vits][run]") {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 #include "capi/guard.hpp"
 #include "voice/file_bytes.hpp"
@@ -28,37 +28,43 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+/// Whether there is an entry of this name, be it a link that leads nowhere: reading it then tells what is wrong.
+bool exists(const std::string& path) {
+  struct stat facts {};
+  return lstat(path.c_str(), &facts) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
 
 bool is_folder(const std::string& path) {
   struct stat facts {};
   return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-Result<speech::ModelFile> read_file(const std::string& path, std::string name) {
-  Result<voice::FileBytes> file = voice::read_file_bytes(path);
-  if (!file) return std::move(file).error();
-  return speech::ModelFile{std::move(name), path, file->bytes, std::move(file->owner)};
+bool is_file(const std::string& path) {
+  struct stat facts {};
+  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+/// First gathers the names of all parts, then reads: configurations before weights, which may be gigabytes.
 class Collector {
  public:
   Result<void> add(const ModelPart& part) {
     if (part.in_memory) return add_file({part.name, part.name + " (in memory)", part.bytes, nullptr});
     if (is_folder(part.path)) return add_folder(part.path);
     std::string name = part.name.empty() ? last_component(part.path) : part.name;
-    if (name.ends_with(".onnx")) {
+    if (graph_.empty() && name.ends_with(".onnx")) {
       files_.directory = folder_of(part.path);
-      graph_config_ = part.path + ".json";
+      graph_ = part.path;
     }
     return add_path(part.path, std::move(name));
   }
 
   Result<speech::ModelFiles> finish() {
-    // The configuration beside a graph, unless the host gave one.
-    if (!graph_config_.empty() && files_.find_suffix(".json") == nullptr && exists(graph_config_)) {
-      if (Result<void> added = add_path(graph_config_, last_component(graph_config_)); !added)
-        return std::move(added).error();
+    if (Result<void> added = add_graph_config(); !added) return std::move(added).error();
+    for (const bool configurations : {true, false}) {
+      for (speech::ModelFile& file : files_.files) {
+        if (file.name.ends_with(".json") != configurations) continue;
+        if (Result<void> read = read_file(file); !read) return std::move(read).error();
+      }
     }
     return std::move(files_);
   }
@@ -87,10 +93,17 @@ class Collector {
     return {};
   }
 
+  /// The configuration beside a graph, unless the host gave one.
+  Result<void> add_graph_config() {
+    if (graph_.empty() || files_.find_suffix(".json") != nullptr) return {};
+    const std::string path = graph_ + ".json";
+    if (exists(path)) return add_path(path, last_component(path));
+    if (!is_file(graph_)) return {};  // reading it tells more
+    return Error{Status::kNotFound, fmt::format("{}: its configuration {} is missing", graph_, path)};
+  }
+
   Result<void> add_path(const std::string& path, std::string name) {
-    Result<speech::ModelFile> file = read_file(path, std::move(name));
-    if (!file) return std::move(file).error();
-    return add_file(std::move(*file));
+    return add_file({std::move(name), path, {}, nullptr});
   }
 
   Result<void> add_file(speech::ModelFile file) {
@@ -100,8 +113,18 @@ class Collector {
     return {};
   }
 
+  /// Reads a part that has a path; one in memory is never empty.
+  static Result<void> read_file(speech::ModelFile& file) {
+    if (!file.bytes.empty()) return {};
+    Result<voice::FileBytes> read = voice::read_file_bytes(file.where);
+    if (!read) return std::move(read).error();
+    file.bytes = read->bytes;
+    file.owner = std::move(read->owner);
+    return {};
+  }
+
   speech::ModelFiles files_;
-  std::string graph_config_;
+  std::string graph_;  // path of the first .onnx
 };
 
 }  // namespace

@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace timbre::voice {
@@ -28,7 +31,16 @@ class File {
   int descriptor_;
 };
 
+/// Where a link leads, or an empty string for anything else.
+std::string link_target(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size = readlink(path.c_str(), target.data(), target.size());
+  return {target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
 Error file_error(const std::string& path, int error) {
+  if (const std::string target = link_target(path); error == ENOENT && !target.empty())
+    return {Status::kNotFound, fmt::format("{}: a broken link to {}", path, target)};
   const Status status = error == ENOENT || error == ENOTDIR ? Status::kNotFound : Status::kIo;
   return {status, fmt::format("{}: {}", path, std::strerror(error))};
 }

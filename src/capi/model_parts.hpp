@@ -23,7 +23,8 @@ struct ModelPart {
 
 /// Reads every part, and what belongs to it: X.onnx.json beside X.onnx, the known files of a Hugging Face folder.
 /// Configurations are read before weights, and a graph without one is not read at all.
-/// kNotFound (a broken link too), kIo (naming the path), kFormat (empty file), kInvalidArgument (two parts of one name).
+/// kNotFound (a broken link too), kIo (naming the path), kFormat (empty file), kInvalidArgument (two parts of one
+/// name).
 Result<speech::ModelFiles> collect_model_files(const std::vector<ModelPart>& parts);
 
 }  // namespace timbre::capi

@@ -19,7 +19,8 @@ struct FileBytes {
 
 /// The bytes of a regular file, links followed.
 ///
-/// @return kNotFound (also for a broken link); kIo (not regular, not readable); kFormat (empty, above 8 GiB); each names the path.
+/// @return kNotFound (also for a broken link); kIo (not regular, not readable); kFormat (empty, above 8 GiB); each
+/// names the path.
 [[nodiscard]] Result<FileBytes> read_file_bytes(const std::string& path);
 
 }  // namespace timbre::voice

@@ -126,6 +126,15 @@ def test_the_cpp_wrapper_covers_every_exported_function():
     assert {line for line in listed if line.startswith("timbre_")} <= used
 
 
+def test_the_torch_that_is_shared_is_of_the_series_that_is_built_against():
+    import re
+
+    from timbre._library import TORCH_SERIES
+
+    pin = (ROOT / "scripts/requirements/libtorch.txt").read_text()
+    assert TORCH_SERIES == re.search(r"^torch==(\d+\.\d+)\.", pin, re.MULTILINE).group(1)
+
+
 def test_statuses_are_those_of_the_header():
     import re
 

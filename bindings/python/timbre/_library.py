@@ -15,7 +15,7 @@ from typing import Any, Optional
 from . import _abi
 from .errors import Error, Status
 
-# The LibTorch series that libtimbre-torch.so is built with.
+# The LibTorch series that libtimbre-torch.so is built with: that of scripts/requirements/libtorch.txt.
 TORCH_SERIES = "2.11"
 
 _lock = threading.Lock()

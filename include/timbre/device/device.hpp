@@ -59,7 +59,8 @@ class Device {
   virtual void free(Address run, std::size_t page_count) noexcept = 0;
 
   /// Bytes from host memory to the device, in stream order. The host bytes may be reused when the call returns.
-  /// Error, as for all work below: kIo when the device fails; then nothing was given to the stream.
+  /// As for all copies, the bytes on the device lie within one run, and 0 bytes are no work. Error, as for all work
+  /// below: kIo when the device fails; then nothing was given to the stream.
   [[nodiscard]] virtual Result<void> upload(Address to, const void* from, std::size_t bytes, Stream stream) = 0;
 
   /// Bytes from the device to host memory, in stream order. They are there when an event recorded after it has passed.

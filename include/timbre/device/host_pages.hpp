@@ -9,8 +9,8 @@
 //     until written). Committed bytes take memory only where they were touched.
 //   * decommit() and revoke() give memory back at once: the process's resident set falls.
 //
-// POSIX is mmap, mprotect and madvise. The Windows part is written after the documentation of VirtualAlloc and has
-// never been run.
+// POSIX is mmap, mprotect and madvise. The Windows part follows the documentation of VirtualAlloc; it compiles with
+// MinGW and has never been run.
 #pragma once
 
 #include <cstddef>

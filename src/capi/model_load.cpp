@@ -11,6 +11,7 @@
 #include "capi/front_end_choice.hpp"
 #include "capi/guard.hpp"
 #include "capi/plugins.hpp"
+#include "capi/process.hpp"
 #include "frontend/piper_front_end.hpp"
 #include "speech/tone_synthesizer.hpp"
 
@@ -100,7 +101,9 @@ Built build_on_worker(EngineState& engine, speech::Backend& backend, const speec
   options.warning = [&](std::string line) { engine.log().add(LogLevel::kWarning, std::move(line)); };
   try {
     engine.enter_backend(backend);
-    return backend.load(files, options);
+    Built built = backend.load(files, options);
+    renew_exit_handler();
+    return built;
   } catch (const std::bad_alloc&) {
     return Error{Status::kOutOfMemory, "out of memory"};  // short enough to be made without an allocation
   } catch (const std::exception& error) {

@@ -11,12 +11,21 @@
 namespace timbre::vits {
 namespace {
 
-/// A short sentence whose durations are forced, so that every kernel of a first chunk and a later one has run.
-Result<void> warm_up(const VitsSynthesizer& model) {
-  constexpr std::int32_t kFramesPerId = 9;
+struct Sentence {
+  std::size_t id_count;
+  std::int32_t frames_per_id;
+};
+/// Every kernel of a first chunk and a later one runs.
+constexpr Sentence kWarmUp{32, 9};
+/// Every part of LibTorch that a sentence needs has made its process-wide objects: what LibTorch makes later it destroys
+/// earlier at exit(), before our exit handler has stopped the worker (renew_exit_handler).
+constexpr Sentence kFirstTouch{1, 1};
+
+/// Speaks `sentence` with forced durations and throws the samples away.
+Result<void> speak(const VitsSynthesizer& model, const Sentence& sentence) {
   const std::vector<std::int32_t> ids(
-      32, std::min<std::int32_t>(1, static_cast<std::int32_t>(model.facts().token_count) - 1));
-  const std::vector<std::int32_t> durations(ids.size(), kFramesPerId);
+      sentence.id_count, std::min<std::int32_t>(1, static_cast<std::int32_t>(model.facts().token_count) - 1));
+  const std::vector<std::int32_t> durations(ids.size(), sentence.frames_per_id);
   const std::vector<float> voice(model.facts().voice_dim, 0.0F);
   speech::SegmentInput input;
   input.ids = ids;
@@ -49,10 +58,8 @@ Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFi
   if (!weights) return weights.error();
   auto model = std::make_unique<VitsSynthesizer>(std::move(loaded->facts),
                                                  VitsGraph(std::move(loaded->config), std::move(*weights)));
-  if (options.warm_up) {
-    if (!goes_on(options, 0.7F, "warm-up")) return cancelled;
-    if (auto warm = warm_up(*model); !warm) return warm.error();
-  }
+  if (options.warm_up && !goes_on(options, 0.7F, "warm-up")) return cancelled;
+  if (auto spoken = speak(*model, options.warm_up ? kWarmUp : kFirstTouch); !spoken) return spoken.error();
   if (!goes_on(options, 1.0F, options.warm_up ? "warm-up" : "build")) return cancelled;
   return std::unique_ptr<speech::Synthesizer>(std::move(model));
 }

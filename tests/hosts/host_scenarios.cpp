@@ -52,12 +52,15 @@ timbre_engine* make_engine(std::uint32_t threads) {
   return engine;
 }
 
-timbre_model* load(timbre_engine* engine, const char* path) {
+timbre_model* load(timbre_engine* engine, const char* path, int warm_up = 1) {
   timbre_model_file file{};
   file.struct_size = sizeof file;
   file.path = path;
+  timbre_model_options options;
+  timbre_model_options_init(&options, sizeof options);
+  options.warm_up = warm_up;
   timbre_model* model = nullptr;
-  expect(timbre_model_load(engine, &file, 1, sizeof file, nullptr, &model) == TIMBRE_OK, "load the model");
+  expect(timbre_model_load(engine, &file, 1, sizeof file, &options, &model) == TIMBRE_OK, "load the model");
   return model;
 }
 
@@ -173,10 +176,10 @@ void quiet(const char* path) {
   expect(fstat(file, &facts) == 0 && facts.st_size == 0, "nothing was printed");
 }
 
-/// exit() while an utterance runs and a reader waits, from the main thread.
-void exit_while_speaking(const char* path) {
+/// exit() while an utterance runs and readers wait, from the main thread.
+void exit_while_speaking(const char* path, int warm_up) {
   timbre_engine* engine = make_engine(2);
-  timbre_model* model = load(engine, path);
+  timbre_model* model = load(engine, path, warm_up);
   for (int i = 0; i < 4; ++i) {
     timbre_speech* speech = open_ids(model, std::vector<std::int32_t>(1500, kIds[2]));
     std::thread([speech] {
@@ -265,8 +268,14 @@ void careless(const char* path) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(const char*)>> scenarios = {
-      {"hostile", hostile}, {"threads", threads}, {"quiet", quiet},       {"exit", exit_while_speaking},
-      {"forked", forked},   {"cancel", cancel},   {"careless", careless},
+      {"hostile", hostile},
+      {"threads", threads},
+      {"quiet", quiet},
+      {"exit", [](const char* path) { exit_while_speaking(path, 1); }},
+      {"exit_cold", [](const char* path) { exit_while_speaking(path, 0); }},
+      {"forked", forked},
+      {"cancel", cancel},
+      {"careless", careless},
   };
   if (argc != 3 || scenarios.count(argv[1]) == 0)
     return std::fprintf(stderr, "usage: host_scenarios SCENARIO MODEL\n"), 2;

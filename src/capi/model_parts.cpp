@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "capi/guard.hpp"
-#include "voice/file_bytes.hpp"
+#include "files/file_bytes.hpp"
 
 namespace timbre::capi {
 namespace {
@@ -116,7 +116,7 @@ class Collector {
   /// Reads a part that has a path; one in memory is never empty.
   static Result<void> read_file(speech::ModelFile& file) {
     if (!file.bytes.empty()) return {};
-    Result<voice::FileBytes> read = voice::read_file_bytes(file.where);
+    Result<files::FileBytes> read = files::read_file_bytes(file.where);
     if (!read) return std::move(read).error();
     file.bytes = read->bytes;
     file.owner = std::move(read->owner);

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "frontend/character_config.hpp"
 
-#include "frontend/json_reader.hpp"
+#include "files/json_object.hpp"
 
 namespace timbre::frontend {
 namespace {
 
+using files::JsonObject;
+
 // One token id per token; added tokens without a place in the vocabulary only keep their case.
 Result<void> read_tokens(const NamedText& file, SymbolMap& out) {
-  auto root = parse_json_object(file.text, file.where);
+  auto root = JsonObject::parse(file.text, file.where);
   if (!root) return std::move(root).error();
-  for (const auto& [token, value] : root->items()) {
+  for (const auto& [token, value] : root->value().items()) {
+    const std::string key = "\"" + token + "\"";
     if (token.empty() || token.size() > kMaxSymbolBytes) {
-      return Error{Status::kFormat, std::string(file.where) + ": a token has " + std::to_string(token.size()) +
-                                        " bytes; 1.." + std::to_string(kMaxSymbolBytes) + " are possible"};
+      root->fail(key, "has " + std::to_string(token.size()) + " bytes; 1.." + std::to_string(kMaxSymbolBytes) +
+                          " are possible");
+      break;
     }
-    auto id = read_id(value, file.where, "\"" + token + "\"");
-    if (!id) return std::move(id).error();
-    out.set(token, {*id});
+    out.set(token, {static_cast<std::int32_t>(root->read_integer(value, key, 0, 0, kMaxId))});
   }
-  return {};
+  return root->result();
 }
 
 Result<void> read_options(const NamedText& file, CharacterConfig& out) {
   if (file.text.empty()) return {};
-  auto root = parse_json_object(file.text, file.where);
+  auto root = JsonObject::parse(file.text, file.where);
   if (!root) return std::move(root).error();
-  if (auto done = read_string(*root, "language", file.where, out.language); !done) return done;
-  if (auto done = read_bool(*root, "add_blank", file.where, out.add_blank); !done) return done;
-  if (auto done = read_bool(*root, "normalize", file.where, out.normalize); !done) return done;
-  if (auto done = read_bool(*root, "phonemize", file.where, out.phonemize); !done) return done;
-  return read_bool(*root, "is_uroman", file.where, out.is_uroman);
+  out.language = root->text("language", out.language);
+  out.add_blank = root->boolean("add_blank", out.add_blank);
+  out.normalize = root->boolean("normalize", out.normalize);
+  out.phonemize = root->boolean("phonemize", out.phonemize);
+  out.is_uroman = root->boolean("is_uroman", out.is_uroman);
+  return root->result();
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ Result<CharacterConfig> parse_character_config(const CharacterFiles& files) {
     if (auto done = read_tokens(files.added_tokens, config.tokens); !done) return std::move(done).error();
   }
   if (!files.special_tokens_map.text.empty()) {
-    auto root = parse_json_object(files.special_tokens_map.text, files.special_tokens_map.where);
+    auto root = JsonObject::parse(files.special_tokens_map.text, files.special_tokens_map.where);
     if (!root) return std::move(root).error();
   }
   if (auto done = read_options(files.tokenizer_config, config); !done) return std::move(done).error();

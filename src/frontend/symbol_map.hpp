@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,11 @@
 namespace timbre::frontend {
 
 using Ids = std::vector<std::int32_t>;
+
+/// The longest symbol, the most ids of one symbol and the largest id that are taken for real when a file is read.
+inline constexpr std::size_t kMaxSymbolBytes = 256;
+inline constexpr std::size_t kMaxSymbolIds = 64;
+inline constexpr std::int64_t kMaxId = std::numeric_limits<std::int32_t>::max();
 
 class SymbolMap {
  public:

@@ -5,12 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "vits/json_object.hpp"
+#include "files/json_object.hpp"
 #include "vits/original_names.hpp"
 
 namespace timbre::vits {
 namespace {
 
+using files::JsonObject;
 using Parts = std::vector<std::string>;
 
 Parts split(std::string_view name) {

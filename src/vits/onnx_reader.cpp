@@ -15,6 +15,7 @@
   if (!(condition)) throw std::logic_error("wrong wire type")
 #include <protozero/pbf_reader.hpp>
 
+#include "files/disguise.hpp"
 #include "vits/onnx_graph.hpp"
 
 namespace timbre::vits {
@@ -395,15 +396,6 @@ OnnxGraph read_graph(pbf_reader reader) {
   return graph;
 }
 
-/// What else a file of this name may be, for people who fetched the wrong thing.
-std::string_view disguise(std::string_view text) {
-  if (text.starts_with("version https://git-lfs")) return "this is a Git LFS pointer; fetch the file with git lfs pull";
-  if (text.starts_with("<")) return "this is an HTML or XML page, not an ONNX file";
-  if (text.starts_with("PK")) return "this is a zip archive, not an ONNX file";
-  if (text.empty()) return "the file is empty";
-  return {};
-}
-
 }  // namespace
 
 Result<OnnxGraph> read_onnx(std::span<const std::byte> bytes, std::string_view where) {
@@ -411,7 +403,7 @@ Result<OnnxGraph> read_onnx(std::span<const std::byte> bytes, std::string_view w
   auto fail = [&](std::string_view reason) {
     return Error{Status::kFormat, std::string(where) + ": " + std::string(reason)};
   };
-  if (const auto other = disguise(text); !other.empty()) return fail(other);
+  if (const auto other = files::disguise(text, "an ONNX file"); !other.empty()) return fail(other);
   try {
     std::optional<OnnxGraph> graph;
     pbf_reader model(text.data(), text.size());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "vits/piper_json.hpp"
 
-#include "vits/json_object.hpp"
+#include "files/json_object.hpp"
 
 namespace timbre::vits {
 namespace {
+
+using files::JsonObject;
 
 constexpr std::int64_t kMaxSpeakers = 1'000'000;
 
@@ -15,12 +17,7 @@ void read_speakers(JsonObject& root, PiperJson& out) {
   std::vector<bool> seen(names.size(), false);
   bool dense = true;
   for (const auto& item : map.value().items()) {
-    if (!item.value().is_number_integer() || item.value().get<double>() < 0 ||
-        item.value().get<double>() >= static_cast<double>(kMaxSpeakers)) {
-      root.fail("speaker_id_map." + item.key(), "must be a speaker index");
-      return;
-    }
-    const auto index = item.value().get<std::size_t>();
+    const auto index = static_cast<std::size_t>(map.read_integer(item.value(), item.key(), 0, 0, kMaxSpeakers - 1));
     if (index >= names.size() || seen[index]) {
       dense = false;  // some exporters leave holes or give two names; then only the index is sure
       continue;
@@ -54,9 +51,7 @@ Result<PiperJson> read_piper_json(std::string_view text, std::string_view where)
   out.speaker_count = root.integer("num_speakers", 0, 0, kMaxSpeakers);
   out.default_speaker = root.integer("default_speaker_id", -1, 0, kMaxSpeakers - 1);
   read_speakers(root, out);
-  for (const JsonObject* each : {&audio, &inference, &root}) {
-    if (auto checked = each->result(); !checked) return checked.error();
-  }
+  if (auto checked = root.result(); !checked) return checked.error();
   return out;
 }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "files/file_bytes.hpp"
 #include "vits/model_patch.hpp"
 #include "vits/onnx_graph.hpp"
 #include "vits/original_names.hpp"
 #include "vits/piper_graph.hpp"
 #include "vits/piper_json.hpp"
-#include "voice/file_bytes.hpp"
 
 namespace timbre::vits {
 namespace {
@@ -50,7 +50,7 @@ Result<void> attach_files(OnnxGraph& graph, const ModelFiles& files, const Model
           return Error{Status::kFormat,
                        onnx.where + ": external data \"" + name + "\": only a plain name beside the model is allowed"};
         }
-        auto file = voice::read_file_bytes(files.directory + "/" + name);
+        auto file = files::read_file_bytes(files.directory + "/" + name);
         if (!file) return Error{file.error().status, onnx.where + ": " + file.error().message};
         out.keep.push_back(file->owner);
         return file->bytes;

@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "files/disguise.hpp"
+
 namespace timbre::voice {
 namespace {
 
@@ -133,15 +135,6 @@ Result<void> check_cover(const Safetensors& file, std::span<const std::byte> dat
   return {};
 }
 
-/// What else a file of this name may be, for people who fetched the wrong thing.
-std::string_view disguise(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 64));
-  if (text.starts_with("version https://git-lfs"))
-    return "a Git LFS pointer, not the file itself; fetch it with git lfs pull";
-  if (text.starts_with("<")) return "an HTML or XML page, not a safetensors file";
-  return {};
-}
-
 float from_half(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
   const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
@@ -217,7 +210,9 @@ Result<Safetensors> read_safetensors(std::span<const std::byte> bytes, std::stri
   if (bytes.size() < sizeof header_bytes) return format_error(where, "too short for a safetensors file");
   std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
   if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - sizeof header_bytes) {
-    if (const auto other = disguise(bytes); !other.empty()) return format_error(where, "this is " + std::string(other));
+    const std::string_view start(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (auto other = files::disguise(start, "a safetensors file"); !other.empty())
+      return format_error(where, std::move(other));
     return format_error(where, "its header of " + std::to_string(header_bytes) + " bytes does not fit the file of " +
                                    std::to_string(bytes.size()) + " bytes");
   }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <stdlib.h>  // mkdtemp is not in <cstdlib>'s namespace
-
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
+#include "../temporary_folder.hpp"
 #include "tone_engine.hpp"
 
 using namespace timbre::test;  // NOLINT: a test's own helpers
@@ -35,34 +33,6 @@ timbre_model_file memory_part(const char* name, const std::string& bytes) {
   file.size_bytes = bytes.size();
   return file;
 }
-
-/// An empty folder for one test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "timbre-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  /// Writes a file of so many zeros that take no room on the disk.
-  std::string zeros(const std::string& name, std::uint64_t size_bytes) {
-    std::ofstream(path_ / name).put('\0');
-    std::filesystem::resize_file(path_ / name, size_bytes);
-    return (path_ / name).string();
-  }
-  std::string link(const std::string& name, const std::string& target) {
-    std::filesystem::create_symlink(target, path_ / name);
-    return (path_ / name).string();
-  }
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The message of a load that must fail with `status`.
 std::string refusal(timbre_engine* engine, const std::string& path, timbre_status status) {
@@ -158,7 +128,7 @@ TEST_CASE("parts that cannot be read are told by name", "[capi][model]") {
 
 TEST_CASE("a link that leads nowhere is told as such, wherever it stands", "[capi][model]") {
   ToneEngine tone;
-  Folder folder;
+  const TemporaryFolder folder;
   const std::string graph = folder.zeros("voice.onnx", 10);
   const std::string config = folder.link("voice.onnx.json", "gone.json");
   CHECK(refusal(tone.engine, graph, TIMBRE_ERR_NOT_FOUND) == config + ": a broken link to gone.json");
@@ -170,7 +140,7 @@ TEST_CASE("a link that leads nowhere is told as such, wherever it stands", "[cap
 
 TEST_CASE("a graph without configuration is refused before it is read", "[capi][model]") {
   ToneEngine tone;
-  Folder folder;
+  const TemporaryFolder folder;
   const std::string graph = folder.zeros("huge.onnx", std::uint64_t{9} << 30U);
   CHECK(refusal(tone.engine, graph, TIMBRE_ERR_NOT_FOUND) ==
         graph + ": its configuration " + graph + ".json is missing");

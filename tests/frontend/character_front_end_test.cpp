@@ -170,8 +170,8 @@ TEST_CASE("tokenizer files with wrong contents are errors that name them", "[cha
   using Catch::Contains;
   CHECK_THAT(error("", "", ""), Contains("m/vocab.json") && Contains("empty"));
   CHECK_THAT(error("{}", "", ""), Contains("no tokens"));
-  CHECK_THAT(error(R"({"a": -1})", "", ""), Contains("\"a\" has the id -1"));
-  CHECK_THAT(error(R"({"a": "1"})", "", ""), Contains("\"a\" must be an id"));
+  CHECK_THAT(error(R"({"a": -1})", "", ""), Contains("\"a\" must be a whole number of 0..2147483647, found -1"));
+  CHECK_THAT(error(R"({"a": "1"})", "", ""), Contains("\"a\" must be a whole number"));
   CHECK_THAT(error(R"({"": 1})", "", ""), Contains("0 bytes"));
   CHECK_THAT(error(R"({"a": 1})", "<html>", ""), Contains("m/tokenizer_config.json") && Contains("HTML"));
   CHECK_THAT(error(R"({"a": 1})", R"({"add_blank": 1})", ""), Contains("add_blank must be true or false"));

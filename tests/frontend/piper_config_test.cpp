@@ -72,7 +72,7 @@ TEST_CASE("ids above num_symbols are left to the model's own check", "[piper_con
 }
 
 TEST_CASE("bytes that are no JSON say what they look like", "[piper_config]") {
-  CHECK(error_of("").find("it is empty") != std::string::npos);
+  CHECK(error_of("").find("an empty file") != std::string::npos);
   CHECK(error_of("<!DOCTYPE html><html>").find("HTML") != std::string::npos);
   CHECK(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:1").find("Git LFS") != std::string::npos);
   CHECK(error_of("[1, 2]").find("object was expected") != std::string::npos);
@@ -85,21 +85,25 @@ TEST_CASE("wrong types and values are errors that name the key", "[piper_config]
   const std::pair<std::string, const char*> cases[] = {
       {error_with("/phoneme_id_map", nullptr), "phoneme_id_map is missing"},
       {error_with("/phoneme_id_map", "abc"), "phoneme_id_map must be an object, found string"},
-      {error_with("/phoneme_id_map/a", 5), "phoneme_id_map[\"a\"] must be a list of ids, found number"},
-      {error_with("/phoneme_id_map/a", {"5"}), "phoneme_id_map[\"a\"] must be an id (a whole number), found string"},
-      {error_with("/phoneme_id_map/a", {1.5}), "phoneme_id_map[\"a\"] must be an id"},
-      {error_with("/phoneme_id_map/a", {true}), "phoneme_id_map[\"a\"] must be an id"},
-      {error_with("/phoneme_id_map/a", {-1}), "phoneme_id_map[\"a\"] has the id -1"},
-      {error_with("/phoneme_id_map/a", {4294967296}), "phoneme_id_map[\"a\"] has the id 4294967296"},
-      {error_with("/phoneme_id_map/a", {18446744073709551615U}), "phoneme_id_map[\"a\"] has the id"},
+      {error_with("/phoneme_id_map/a", 5), "phoneme_id_map[\"a\"] must be a list of ids, found 5"},
+      {error_with("/phoneme_id_map/a", {"5"}),
+       "phoneme_id_map[\"a\"] must be a whole number of 0..2147483647, found string"},
+      {error_with("/phoneme_id_map/a", {1.5}),
+       "phoneme_id_map[\"a\"] must be a whole number of 0..2147483647, found 1.5"},
+      {error_with("/phoneme_id_map/a", {true}),
+       "phoneme_id_map[\"a\"] must be a whole number of 0..2147483647, found boolean"},
+      {error_with("/phoneme_id_map/a", {-1}), "0..2147483647, found -1"},
+      {error_with("/phoneme_id_map/a", {4294967296}), "0..2147483647, found 4294967296"},
+      {error_with("/phoneme_id_map/a", {18446744073709551615U}), "found 18446744073709551615"},
       {error_with("/phoneme_id_map/a", std::vector<int>(65, 1)), "phoneme_id_map[\"a\"] has 65 ids"},
       {error_with("/phoneme_id_map/_", nlohmann::json::array()), "no \"_\""},
       {error_with("/phoneme_type", 3), "phoneme_type must be a string"},
       {error_with("/espeak", "en"), "espeak must be an object"},
-      {error_with("/espeak/voice", 3), "voice must be a string"},
+      {error_with("/espeak/voice", 3), "espeak.voice must be a string, found 3"},
       {error_with("/language", 3), "language must be an object"},
       {error_with("/phoneme_map", 3), "phoneme_map must be an object"},
       {error_with("/phoneme_map", {{"a", "b"}}), "phoneme_map[\"a\"] must be a list of strings"},
+      {error_with("/phoneme_map", {{"a", std::vector<std::string>(65, "b")}}), "phoneme_map[\"a\"] has 65 symbols"},
       {error_with("/vowel_clusters", nlohmann::json::array({{"a", 1, "b"}})),
        "vowel_clusters must be a list of strings"},
   };

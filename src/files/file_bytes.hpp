@@ -10,7 +10,7 @@
 
 #include "timbre/core/result.hpp"
 
-namespace timbre::voice {
+namespace timbre::files {
 
 struct FileBytes {
   std::span<const std::byte> bytes;
@@ -23,4 +23,4 @@ struct FileBytes {
 /// names the path.
 [[nodiscard]] Result<FileBytes> read_file_bytes(const std::string& path);
 
-}  // namespace timbre::voice
+}  // namespace timbre::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "voice/file_bytes.hpp"
+#include "files/file_bytes.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <climits>
 #include <cstring>
 
-namespace timbre::voice {
+namespace timbre::files {
 namespace {
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{8} << 30U;
@@ -70,4 +70,4 @@ Result<FileBytes> read_file_bytes(const std::string& path) {
   return FileBytes{{bytes.get(), size}, bytes};
 }
 
-}  // namespace timbre::voice
+}  // namespace timbre::files

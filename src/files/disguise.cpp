@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "files/disguise.hpp"
+
+#include <fmt/format.h>
+
+namespace timbre::files {
+namespace {
+
+/// A page is text. The first bytes of a binary file may be white space and '<' as well, in its size for example.
+bool is_page(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 64);
+  const auto first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && head[first] == '<' && head.find('\0') == std::string_view::npos;
+}
+
+std::string_view other_kind(std::string_view bytes) {
+  if (bytes.empty()) return "an empty file";
+  if (bytes.starts_with("version https://git-lfs")) return "a Git LFS pointer (git lfs pull fetches the file)";
+  if (bytes.starts_with("PK\x03\x04")) return "a zip archive";
+  if (is_page(bytes)) return "an HTML or XML page";
+  return {};
+}
+
+}  // namespace
+
+std::string disguise(std::string_view bytes, std::string_view wanted) {
+  const std::string_view kind = other_kind(bytes);
+  return kind.empty() ? std::string() : fmt::format("this is {}, not {}", kind, wanted);
+}
+
+}  // namespace timbre::files

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "resident.hpp"
+
 namespace timbre::device {
 namespace {
 
@@ -245,8 +247,29 @@ TEST_CASE("a device that ends drops its waiting work and frees its runs", "[devi
   std::uint64_t word = 5;
   device->hold(kFirst);
   REQUIRE(device->download(&word, run, sizeof word, kFirst));
+  REQUIRE(resident_bytes(reinterpret_cast<const void*>(run), 4 * kPage) >= 4 * kPage);
   device.reset();
   REQUIRE(word == 5);
+  REQUIRE_FALSE(is_mapped(reinterpret_cast<const void*>(run)));
+}
+
+TEST_CASE("a run that is freed while a copy is at it stays until the copy is over", "[device]") {
+  DelayedDeviceOptions options;
+  options.memory.capacity_bytes = 256 * kPage;
+  options.max_delay = std::chrono::microseconds(0);
+  const auto made = DelayedDevice::create(options);
+  REQUIRE(made);
+  DelayedDevice& device = **made;
+  for (int round = 0; round < 30; ++round) {
+    const Address run = *device.allocate(256);
+    REQUIRE(device.copy(run + 128 * kPage, run, 128 * kPage, kFirst));  // takes about a millisecond
+    std::this_thread::sleep_for(std::chrono::microseconds(10 * round));
+    device.free(run, 256);
+    REQUIRE(device.drain());
+    REQUIRE(device.usage().live_pages == 0);
+    REQUIRE(device.violations()[0].kind == ViolationKind::kFreedInUse);
+  }
+  REQUIRE(device.violation_count() >= 30);
 }
 
 TEST_CASE("only so many violations are kept in full", "[device]") {

@@ -32,10 +32,8 @@ class CharacterFrontEnd final : public SourceFrontEnd {
                        "token ids"};
     }
     if (!config_.phonemize) return Source(std::make_unique<CharacterSource>(config_, text));
-    if (!provider_) return Error{Status::kNotFound, "there is no phonemizer: give token ids or a phoneme string"};
-    auto phonemizer = provider_();
+    auto phonemizer = open_phonemizer(provider_, PhonemizedSource::kVoice, where_ + ": phonemize");
     if (!phonemizer) return std::move(phonemizer).error();
-    if (auto known = (*phonemizer)->check_voice(PhonemizedSource::kVoice); !known) return std::move(known).error();
     return Source(std::make_unique<PhonemizedSource>(config_, std::move(*phonemizer), text));
   }
 

@@ -89,4 +89,15 @@ Result<bool> Phonemizer::next_clause(const std::string& voice, std::string_view 
   }
 }
 
+Result<std::shared_ptr<Phonemizer>> open_phonemizer(const PhonemizerProvider& provider, const std::string& voice,
+                                                    const std::string& wanted_by) {
+  if (!provider) return Error{Status::kNotFound, "there is no phonemizer: give token ids or a phoneme string"};
+  auto phonemizer = provider();
+  if (!phonemizer) return phonemizer;
+  if (auto known = (*phonemizer)->check_voice(voice); !known) {
+    return Error{known.error().status, wanted_by + ": " + known.error().message};
+  }
+  return phonemizer;
+}
+
 }  // namespace timbre::frontend

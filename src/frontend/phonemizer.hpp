@@ -61,4 +61,9 @@ class Phonemizer {
 /// Called when a text first needs phonemes. The engine keeps one Phonemizer and answers with it each time.
 using PhonemizerProvider = std::function<Result<std::shared_ptr<Phonemizer>>()>;
 
+/// A phonemizer that has `voice`; kNotFound without a provider. `wanted_by` is the file and key that name the voice.
+[[nodiscard]] Result<std::shared_ptr<Phonemizer>> open_phonemizer(const PhonemizerProvider& provider,
+                                                                  const std::string& voice,
+                                                                  const std::string& wanted_by);
+
 }  // namespace timbre::frontend

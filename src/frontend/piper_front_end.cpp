@@ -32,25 +32,19 @@ class PiperFrontEnd final : public SourceFrontEnd {
     }
     std::shared_ptr<Phonemizer> phonemizer;
     if (EspeakSource::needs_phonemizer(text)) {
-      auto opened = open_phonemizer();
+      auto opened = open_voice();
       if (!opened) return std::move(opened).error();
       phonemizer = std::move(*opened);
     }
     return Source(std::make_unique<EspeakSource>(config_, std::move(phonemizer), text));
   }
 
-  [[nodiscard]] Result<std::shared_ptr<Phonemizer>> open_phonemizer() const {
+  [[nodiscard]] Result<std::shared_ptr<Phonemizer>> open_voice() const {
     if (config_.voice.empty()) {
       return Error{Status::kUnsupported,
                    where_ + ": neither espeak.voice nor language.code says how to read text; give a phoneme string"};
     }
-    if (!provider_) return Error{Status::kNotFound, "there is no phonemizer: give token ids or a phoneme string"};
-    auto phonemizer = provider_();
-    if (!phonemizer) return phonemizer;
-    if (auto known = (*phonemizer)->check_voice(config_.voice); !known) {
-      return Error{known.error().status, where_ + ": espeak.voice: " + known.error().message};
-    }
-    return phonemizer;
+    return open_phonemizer(provider_, config_.voice, where_ + ": espeak.voice");
   }
 
   const PiperConfig config_;

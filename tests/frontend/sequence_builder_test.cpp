@@ -21,6 +21,15 @@ std::string text_of(const Sentence& sentence) {
   return out;
 }
 
+/// The first of the sentences that `text` is cut into at 31 ids, 14 symbols.
+std::string first_cut(std::string_view text) {
+  SequenceBuilder builder(kRules, 31);
+  add(builder, text);
+  Sentence out;
+  builder.cut(out);
+  return text_of(out);
+}
+
 }  // namespace
 
 TEST_CASE("a cut prefers a sentence end in its second half to a later space", "[sequence_builder]") {
@@ -38,19 +47,11 @@ TEST_CASE("a cut prefers a sentence end in its second half to a later space", "[
 }
 
 TEST_CASE("a sentence end in the first half gives way to a space", "[sequence_builder]") {
-  SequenceBuilder builder(kRules, 31);
-  add(builder, "a. bcdef ghij klmno");
-  Sentence out;
-  builder.cut(out);
-  CHECK(text_of(out) == "a. bcdef ghij");
+  CHECK(first_cut("a. bcdef ghij klmno") == "a. bcdef ghij");
 }
 
 TEST_CASE("a space right behind the limit is a place to cut", "[sequence_builder]") {
-  SequenceBuilder builder(kRules, 31);
-  add(builder, "abcdefghijklmn op");
-  Sentence out;
-  builder.cut(out);
-  CHECK(text_of(out) == "abcdefghijklmn");
+  CHECK(first_cut("abcdefghijklmn op") == "abcdefghijklmn");
 }
 
 TEST_CASE("spaces at a cut are dropped", "[sequence_builder]") {

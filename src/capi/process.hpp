@@ -26,8 +26,8 @@ class StopAtExit {
 /// Registers an engine; forgotten when it is destroyed. Installs the fork and exit handlers at the first call.
 void stop_at_exit(const std::shared_ptr<StopAtExit>& engine);
 
-/// To be called after a library was loaded, or made its process-wide objects, that must outlive our stop: at exit() what
-/// came last goes first.
+/// To be called after a library was loaded, or made its process-wide objects, that must outlive our stop: at exit()
+/// what came last goes first.
 void renew_exit_handler();
 
 }  // namespace timbre::capi

@@ -17,8 +17,8 @@ struct Sentence {
 };
 /// Every kernel of a first chunk and a later one runs.
 constexpr Sentence kWarmUp{32, 9};
-/// Enough for every part of LibTorch that a sentence needs to make its process-wide objects (oneDNN is not asked for less):
-/// what LibTorch makes later it destroys earlier at exit(), before our exit handler has stopped the worker.
+/// Enough for every part of LibTorch that a sentence needs to make its process-wide objects (oneDNN is not asked for
+/// less): what LibTorch makes later it destroys earlier at exit(), before our exit handler has stopped the worker.
 constexpr Sentence kFirstTouch{8, 8};
 
 /// Speaks `sentence` with forced durations and throws the samples away.

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+//
+// VoiceCache: voices by id in the memory of a device, within a budget of bytes.
+//
+//   if (Lease voice = cache.lookup(id)) use(voice.address());            // a hit: no lock, no allocation
+//   else if (auto room = cache.reserve(id, bytes, version)) {            // a miss: load it
+//     device.upload(room->address(), data, bytes, stream) ...            // and see the event of the upload pass
+//     Lease loaded = cache.publish(std::move(*room));
+//   }
+//
+// A miss is a miss: the cache loads nothing and never answers with another voice. Who loads what, and only once, is the
+// bank's business. docs/cache.md has the protocol, docs/cache-policies.md the policies.
+//
+// Thread safety: all members may be called from any thread, but for the destructor. Leases and reservations must be
+// gone before the cache is, and the cache before its device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "timbre/cache/lease.hpp"
+#include "timbre/cache/make_policy.hpp"
+#include "timbre/cache/reservation.hpp"
+#include "timbre/cache/room.hpp"
+
+namespace timbre::cache {
+
+struct CacheOptions {
+  std::uint64_t budget_bytes = 0;  ///< of device memory; 0 works: every entry is transient
+  PolicyKind rows = PolicyKind::kAuto;
+  PolicyKind blobs = PolicyKind::kAuto;
+  std::uint64_t max_entries = std::uint64_t{1} << 26U;  ///< addresses are reserved for so many
+  std::uint64_t hash_seed = 0;                          ///< a secret one where ids come from strangers
+  std::uint32_t first_use_count = 0;                    ///< where an entry's counters begin; for tests of their limits
+};
+
+/// An entry as a walk shows it.
+struct EntryInfo {
+  std::string id;
+  Version version;
+  std::uint64_t bytes = 0;
+  Pool pool = Pool::kRows;
+};
+
+class VoiceCache {
+ public:
+  /// @param device  must outlive the cache.
+  VoiceCache(device::Device& device, const CacheOptions& options)
+      : core_(device, options.max_entries, options.hash_seed, options.first_use_count),
+        room_(core_),
+        options_(options) {
+    room_.shares.set_budget(options.budget_bytes);
+    set_policy(core_.row_pool, options.rows);
+    set_policy(core_.blob_pool, options.blobs);
+    set_capacities();
+  }
+  VoiceCache(const VoiceCache&) = delete;
+  VoiceCache& operator=(const VoiceCache&) = delete;
+  ~VoiceCache() {
+    for (const Draining& use : draining_) {
+      static_cast<void>(core_.device.wait(use.event));
+      core_.release(use.entry, use.held);
+    }
+  }
+
+  /// The entry of this id, or an empty lease. Never blocks but for the copy of a row of this id that is being moved.
+  [[nodiscard]] Lease lookup(std::string_view id) {
+    const std::uint32_t tag = core_.tag_of(id);
+    EntryNumber found = core_.try_acquire(id, tag);
+    if (found == kNoEntry) {
+      Room::Lock lock(core_.mutex);
+      found = core_.acquire_locked(lock, id, tag);
+      if (found == kNoEntry) return {};
+    }
+    return {core_, found, false};
+  }
+
+  /// One lookup for each id, leases in their order; the misses are counted under one lock. `leases` is as long as
+  /// `ids`.
+  /// @return how many were found.
+  std::size_t lookup_batch(std::span<const std::string_view> ids, std::span<Lease> leases) {
+    std::size_t found_count = 0;
+    std::vector<std::size_t> missed;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const EntryNumber found = core_.try_acquire(ids[i], core_.tag_of(ids[i]));
+      leases[i] = found == kNoEntry ? Lease() : Lease(core_, found, false);
+      if (found == kNoEntry) missed.push_back(i);
+    }
+    found_count = ids.size() - missed.size();
+    if (missed.empty()) return found_count;
+    Room::Lock lock(core_.mutex);
+    for (const std::size_t i : missed) {
+      const EntryNumber found = core_.acquire_locked(lock, ids[i], core_.tag_of(ids[i]));
+      if (found == kNoEntry) continue;
+      leases[i] = Lease(core_, found, false);
+      ++found_count;
+    }
+    return found_count;
+  }
+
+  /// Room for `bytes` of this id: evicts what must go. Where everything is in use, or the entry is larger than the
+  /// budget, the room is transient. Errors: kInvalidArgument (id of 0 or more than 512 bytes, 0 bytes), kOutOfMemory
+  /// (the device has not even that, or the host has no memory for the entry).
+  [[nodiscard]] Result<Reservation> reserve(std::string_view id, std::uint64_t bytes, const Version& version,
+                                            Admission admission = Admission::kDemand) {
+    if (id.empty() || id.size() > kMaxIdBytes) {
+      return Error{Status::kInvalidArgument, "an id has 1 to 512 bytes, this one " + std::to_string(id.size())};
+    }
+    if (bytes == 0) return Error{Status::kInvalidArgument, "voice '" + std::string(id) + "' has no bytes"};
+    Room::Lock lock(core_.mutex);
+    drain();
+    if (room_.shares.count_miss() && room_.shares.rebalance(reading(core_.row_pool, core_.rows.live_bytes()),
+                                                            reading(core_.blob_pool, core_.blobs.live_bytes()))) {
+      set_capacities();
+    }
+    const Result<EntryNumber> entry = core_.table.take();
+    if (!entry) return entry.error();
+    std::optional<Place> place = room_.find(lock, bytes, *entry);
+    const bool transient = !place;
+    if (transient) {
+      const Result<std::uint32_t> blob = core_.blobs.take(bytes, true);
+      if (!blob) {
+        core_.table.give(*entry);
+        return blob.error();
+      }
+      place = Place::of_blob(*blob);
+      ++transient_inserts_;
+    }
+    core_.table[*entry].place = *place;
+    core_.table[*entry].version = version;
+    if (!core_.table[*entry].set_id(id)) {
+      core_.free(*entry, EntryUse::make(EntryState::kLoading));
+      return Error{Status::kOutOfMemory, "no memory for the id '" + std::string(id) + "'"};
+    }
+    return Reservation(core_, *entry, transient, admission);
+  }
+
+  /// Shows what was reserved: lookups find it from now on. An older version of the id goes; an equal one stays and is
+  /// what the lease is on. Error: kOutOfMemory (no room in the index), and the reservation is dropped.
+  [[nodiscard]] Result<Lease> publish(Reservation&& filled) {
+    Reservation reserved(std::move(filled));
+    Entry& entry = core_.table[reserved.entry_];
+    const std::string_view id = entry.id();
+    const std::uint32_t tag = core_.tag_of(id);
+    Room::Lock lock(core_.mutex);
+    CacheCore& core = *reserved.core_;
+    if (reserved.transient_) {
+      core.hide(reserved.entry_);
+    } else {
+      const EntryNumber there = core.find(lock, id, tag);
+      if (there != kNoEntry && core.table[there].version == entry.version) {
+        core.acquire_quietly(there);
+        lock.unlock();
+        return Lease(core, there, false);
+      }
+      if (Result<void> ready = core.index.prepare_insert(); !ready) {
+        lock.unlock();
+        return std::move(ready).error();
+      }
+      core.show(reserved.entry_, tag, there, reserved.admission_);
+    }
+    reserved.core_ = nullptr;
+    return Lease(core, reserved.entry_, true);
+  }
+
+  /// The id is found no more. Leases on it stay good. @return whether it was there.
+  bool remove(std::string_view id) {
+    const std::uint32_t tag = core_.tag_of(id);
+    Room::Lock lock(core_.mutex);
+    const EntryNumber found = core_.find(lock, id, tag);
+    if (found != kNoEntry) core_.remove(found, EvictionCause::kRemoved);
+    return found != kNoEntry;
+  }
+
+  /// No id is found any more.
+  void clear() {
+    Room::Lock lock(core_.mutex);
+    for (EntryNumber number = 0; number < core_.table.end(); ++number) {
+      EntryState state = core_.table[number].word.load().state();
+      while (state == EntryState::kExclusive) {
+        core_.moved.wait(lock);
+        state = core_.table[number].word.load().state();
+      }
+      if (state == EntryState::kVisible) core_.remove(number, EvictionCause::kCleared);
+    }
+    drain();
+  }
+
+  /// Entries of a pool in the order in which they would go, coldest first.
+  [[nodiscard]] std::vector<EntryInfo> coldest(Pool pool, std::size_t limit) {
+    std::vector<EntryInfo> found;
+    const Room::Lock lock(core_.mutex);
+    PoolState& state = pool == Pool::kRows ? core_.row_pool : core_.blob_pool;
+    if (limit == 0) return found;
+    state.policy->walk([&](EntryNumber number) {
+      const Entry& entry = core_.table[number];
+      found.push_back({std::string(entry.id()), entry.version, core_.bytes(entry), pool});
+      return found.size() < limit;
+    });
+    return found;
+  }
+
+  /// Gives back a lease that work on `stream` may still use: it counts as leased until the stream has passed this
+  /// point. Error: the device's, and the lease is still there.
+  [[nodiscard]] Result<void> release_on(Lease& lease, device::Stream stream) {
+    const Result<device::Event> event = core_.device.record(stream);
+    if (!event) return event.error();
+    const Room::Lock lock(core_.mutex);
+    draining_.push_back({*event, lease.entry_, lease.held_});
+    lease.core_ = nullptr;
+    return {};
+  }
+
+  /// Gives back what streams have finished with. Also done by reserve(), trim(), set_budget(), clear() and stats().
+  void poll() {
+    const Room::Lock lock(core_.mutex);
+    drain();
+  }
+
+  /// The pools may hold so many bytes from now on; what is above it goes, coldest first. @return what they hold then:
+  /// more than the budget where leases hold it.
+  std::uint64_t set_budget(std::uint64_t bytes) {
+    Room::Lock lock(core_.mutex);
+    drain();
+    room_.shares.set_budget(bytes);
+    set_capacities();
+    return room_.shrink(lock, bytes, EvictionCause::kBudget);
+  }
+
+  /// Gives `bytes` back to the device, if leases allow it. @return how many bytes went.
+  std::uint64_t trim(std::uint64_t bytes) {
+    Room::Lock lock(core_.mutex);
+    drain();
+    const std::uint64_t before = room_.held_bytes();
+    const std::uint64_t after = room_.shrink(lock, before > bytes ? before - bytes : 0, EvictionCause::kTrim);
+    return before > after ? before - after : 0;
+  }
+
+  /// Walks all entries under the miss lock: not for every frame.
+  [[nodiscard]] CacheStats stats();
+
+ private:
+  struct Draining {
+    device::Event event;
+    EntryNumber entry;
+    bool held;
+  };
+
+  void set_policy(PoolState& pool, PolicyKind kind) {
+    pool.policy = make_policy(kind, core_);
+    pool.sampler = pool.policy->sampler();
+  }
+
+  void set_capacities() {
+    core_.row_pool.policy->set_capacity(room_.shares.share_bytes(Pool::kRows));
+    core_.blob_pool.policy->set_capacity(room_.shares.share_bytes(Pool::kBlobs));
+  }
+
+  static PoolShares::Reading reading(const PoolState& pool, std::uint64_t live_bytes) {
+    return {pool.policy->ghost_hits(), pool.entries, live_bytes};
+  }
+
+  /// Under the lock.
+  void drain() {
+    std::erase_if(draining_, [this](const Draining& use) {
+      if (!core_.device.passed(use.event)) return false;
+      core_.release_locked(use.entry, use.held);
+      return true;
+    });
+  }
+
+  [[nodiscard]] PoolStats pool_stats(Pool pool) const;
+
+  CacheCore core_;
+  Room room_;
+  CacheOptions options_;
+  std::vector<Draining> draining_;  // leases given back on a stream; guarded by the miss lock
+  std::uint64_t transient_inserts_ = 0;
+};
+
+inline PoolStats VoiceCache::pool_stats(Pool pool) const {
+  const bool rows = pool == Pool::kRows;
+  const PoolState& state = rows ? core_.row_pool : core_.blob_pool;
+  PoolStats stats;
+  stats.policy = rows ? options_.rows : options_.blobs;
+  stats.entries = state.entries;
+  stats.live_bytes = rows ? core_.rows.live_bytes() : core_.blobs.live_bytes();
+  stats.held_bytes = rows ? core_.rows.held_bytes() : core_.blobs.held_bytes();
+  stats.share_bytes = room_.shares.share_bytes(pool);
+  stats.inserts = state.inserts;
+  stats.ghost_hits = state.policy->ghost_hits();
+  stats.evictions = state.evictions;
+  return stats;
+}
+
+inline CacheStats VoiceCache::stats() {
+  const Room::Lock lock(core_.mutex);
+  drain();
+  CacheStats stats;
+  stats.hits = core_.hits();
+  stats.misses = core_.misses;
+  stats.budget_bytes = room_.shares.budget_bytes();
+  stats.held_bytes = room_.held_bytes();
+  for (EntryNumber number = 0; number < core_.table.end(); ++number) {
+    const EntryUse use = core_.table[number].word.load();
+    if (use.state() < EntryState::kVisible || !use.leased()) continue;
+    stats.leases += use.leases();
+    stats.leased_bytes += core_.weight(number);
+  }
+  stats.retired_entries = core_.retired_entries;
+  stats.retired_bytes = core_.retired_bytes;
+  stats.transient_bytes = core_.blobs.transient_bytes();
+  stats.transient_inserts = transient_inserts_;
+  stats.moved_rows = room_.moved_rows;
+  stats.largest_free_bytes = room_.largest_free_bytes();
+  stats.overhead_bytes = core_.table.end() * sizeof(Entry) + core_.index.overhead_bytes() +
+                         core_.row_pool.policy->overhead_bytes() + core_.blob_pool.policy->overhead_bytes();
+  stats.rows = pool_stats(Pool::kRows);
+  stats.blobs = pool_stats(Pool::kBlobs);
+  return stats;
+}
+
+}  // namespace timbre::cache

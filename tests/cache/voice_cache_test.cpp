@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include "timbre/cache/voice_cache.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "cache_fixture.hpp"
+
+using namespace timbre::cache;        // NOLINT: a test
+using namespace timbre::cache::test;  // NOLINT: a test
+using timbre::Status;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kRow = 1280;
+
+CacheOptions with_budget(std::uint64_t bytes, PolicyKind kind = PolicyKind::kLru) {
+  CacheOptions options;
+  options.budget_bytes = bytes;
+  options.rows = options.blobs = kind;
+  return options;
+}
+
+void fill(VoiceCache& cache, timbre::device::Device& device, std::uint64_t count, std::uint64_t bytes = kRow) {
+  for (std::uint64_t number = 0; number < count; ++number) REQUIRE(load(cache, device, number, 1, bytes));
+}
+
+}  // namespace
+
+TEST_CASE("a voice that was published is found by its id, with its version and its bytes", "[cache]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  CHECK_FALSE(cache.lookup(id_of(1)));
+  REQUIRE(load(cache, *device, 1, 5, kRow));
+  const Lease lease = cache.lookup(id_of(1));
+  REQUIRE(lease);
+  CHECK(lease.id() == id_of(1));
+  CHECK(lease.version() == Version{5, 1});
+  CHECK(lease.bytes() == kRow);
+  CHECK(is_whole(*device, lease, 1));
+  CHECK_FALSE(cache.lookup(id_of(2)));
+  const CacheStats stats = cache.stats();
+  CHECK(stats.hits == 1);
+  CHECK(stats.misses == 2);
+  CHECK(stats.leases == 1);
+}
+
+TEST_CASE("ids of 1 to 512 bytes are compared in full", "[cache][id]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(4 * kMiB));
+  std::vector<std::string> ids;
+  for (const std::size_t length : {1U, 15U, 16U, 17U, 511U, 512U}) {
+    ids.emplace_back(length, 'a');
+    ids.push_back(ids.back());
+    ids.back().back() = 'b';
+    ids.push_back(ids[ids.size() - 2]);
+    ids.back().front() = 'c';
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    auto room = cache.reserve(ids[i], 64, {i, 0});
+    REQUIRE(room);
+    REQUIRE(cache.publish(std::move(*room)));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == "c" && i > 2) continue;
+    const Lease lease = cache.lookup(ids[i]);
+    REQUIRE(lease);
+    CHECK(lease.id() == ids[i]);
+  }
+  CHECK(cache.reserve("", 64, {}).error().status == Status::kInvalidArgument);
+  CHECK(cache.reserve(std::string(513, 'x'), 64, {}).error().status == Status::kInvalidArgument);
+  CHECK(cache.reserve("x", 0, {}).error().status == Status::kInvalidArgument);
+}
+
+TEST_CASE("a lease keeps the old version while the voice is put again", "[cache][lease]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  Lease old = *load(cache, *device, 1, 1, kRow);
+  REQUIRE(load(cache, *device, 1, 2, kRow));
+  CHECK(old.version().sequence == 1);
+  CHECK(is_whole(*device, old, 1));
+  CHECK(cache.lookup(id_of(1)).version().sequence == 2);
+  CHECK(cache.stats().retired_entries == 1);
+  CHECK(cache.stats().retired_bytes == kRow);
+  old.release();
+  CHECK(cache.stats().retired_entries == 0);
+  CHECK(cache.stats().rows.entries == 1);
+  CHECK(cache.stats().rows.live_bytes == kRow);
+}
+
+TEST_CASE("a voice that is published in the same version again stays where it is", "[cache][version]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  const Lease first = *load(cache, *device, 1, 1, kRow);
+  const Lease second = *load(cache, *device, 1, 1, kRow);
+  CHECK(first.address() == second.address());
+  CHECK(cache.stats().rows.live_bytes == kRow);
+  // Equal numbers are not equal versions: the checksum counts too.
+  auto room = cache.reserve(id_of(1), kRow, {1, 999});
+  const Lease third = *cache.publish(std::move(*room));
+  CHECK(third.address() != first.address());
+}
+
+TEST_CASE("a removed voice is found no more, and its lease reads on", "[cache][lease]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  const Lease lease = *load(cache, *device, 1, 1, kRow);
+  CHECK(cache.remove(id_of(1)));
+  CHECK_FALSE(cache.remove(id_of(1)));
+  CHECK_FALSE(cache.lookup(id_of(1)));
+  CHECK(is_whole(*device, lease, 1));
+  fill(cache, *device, 50);
+  cache.clear();
+  CHECK(is_whole(*device, lease, 1));
+  CHECK(cache.stats().rows.entries == 0);
+  CHECK(cache.stats().rows.live_bytes == kRow);
+}
+
+TEST_CASE("a reservation that is dropped leaves nothing", "[cache]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  { const auto room = cache.reserve(id_of(1), kRow, {}); }
+  CHECK_FALSE(cache.lookup(id_of(1)));
+  CHECK(cache.stats().rows.live_bytes == 0);
+}
+
+TEST_CASE("a walk shows the coldest first, as an ordered dictionary does", "[cache][walk]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  fill(cache, *device, 5);
+  CHECK_FALSE(cache.lookup("unknown"));  // the tick goes on
+  CHECK(cache.lookup(id_of(1)));
+  std::vector<std::string> order;
+  for (const EntryInfo& entry : cache.coldest(Pool::kRows, 100)) order.push_back(entry.id);
+  CHECK(order == std::vector<std::string>{id_of(0), id_of(2), id_of(3), id_of(4), id_of(1)});
+  CHECK(cache.coldest(Pool::kRows, 2).size() == 2);
+}
+
+TEST_CASE("a cache without a byte still serves, outside the budget", "[cache][budget]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(0));
+  Lease lease = *load(cache, *device, 1, 1, kRow);
+  CHECK(is_whole(*device, lease, 1));
+  CHECK_FALSE(cache.lookup(id_of(1)));
+  CHECK(cache.stats().transient_bytes > 0);
+  CHECK(cache.stats().held_bytes == 0);
+  lease.release();
+  CHECK(cache.stats().transient_bytes == 0);
+  CHECK(cache.stats().transient_inserts == 1);
+  CHECK(device->usage().live_pages == 0);
+}
+
+TEST_CASE("when every row is leased a voice comes in outside the budget and nobody loses a byte", "[cache][budget]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(2 * 65'536));
+  std::vector<Lease> leases;
+  for (std::uint64_t number = 0; number < 150; ++number) leases.push_back(*load(cache, *device, number, 1, kRow));
+  for (std::uint64_t number = 0; number < 150; ++number) CHECK(is_whole(*device, leases[number], number));
+  const CacheStats stats = cache.stats();
+  CHECK(stats.held_bytes <= 2 * 65'536);
+  CHECK(stats.transient_inserts == 150 - 102);
+  CHECK(stats.leases == 150);
+  leases.clear();
+  CHECK(cache.stats().transient_bytes == 0);
+}
+
+TEST_CASE("after a shrink to a half the coldest half is gone, the hottest is there and the bytes are back",
+          "[cache][budget][compaction]") {
+  const auto device = host(256 * kMiB);
+  VoiceCache cache(*device, with_budget(32 * kMiB));
+  constexpr std::uint64_t kCount = 20'000;
+  fill(cache, *device, kCount);
+  // The hot half lies scattered over all pages.
+  for (std::uint64_t number = 1; number < kCount; number += 2) {
+    CHECK_FALSE(cache.lookup("unknown"));
+    CHECK(cache.lookup(id_of(number)));
+  }
+  const std::uint64_t before = cache.stats().held_bytes;
+  const std::uint64_t pages_before = device->usage().live_pages;
+  cache.set_budget(before / 2);
+  const CacheStats stats = cache.stats();
+  CHECK(stats.held_bytes <= before / 2);
+  CHECK(device->usage().live_pages * 100 <= pages_before * 55);
+  CHECK(stats.moved_rows > 0);
+  std::uint64_t hot = 0;
+  std::uint64_t cold = 0;
+  for (std::uint64_t number = 0; number < kCount; ++number) {
+    const Lease lease = cache.lookup(id_of(number));
+    if (!lease) continue;
+    CHECK(is_whole(*device, lease, number));
+    ++(number % 2 == 1 ? hot : cold);
+  }
+  CHECK(cold == 0);
+  CHECK(hot >= kCount / 2 * 99 / 100);
+}
+
+TEST_CASE("a trim leaves leased bytes alone and says what it got", "[cache][budget]") {
+  const auto device = host(256 * kMiB);
+  VoiceCache cache(*device, with_budget(8 * kMiB));
+  fill(cache, *device, 4000);
+  std::vector<Lease> leases;
+  for (std::uint64_t number = 0; number < 4000; number += 400) leases.push_back(cache.lookup(id_of(number)));
+  const std::uint64_t before = cache.stats().held_bytes;
+  const std::uint64_t got = cache.trim(1000 * kMiB);
+  const CacheStats stats = cache.stats();
+  CHECK(got == before - stats.held_bytes);
+  CHECK(stats.held_bytes <= 10 * 65'536);
+  CHECK(stats.held_bytes >= stats.leased_bytes);
+  for (std::size_t i = 0; i < leases.size(); ++i) CHECK(is_whole(*device, leases[i], i * 400));
+}
+
+TEST_CASE("voices of many sizes share the budget without a size class starving", "[cache][rows]") {
+  const auto device = host(256 * kMiB);
+  VoiceCache cache(*device, with_budget(4 * kMiB));
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    const std::uint64_t bytes = 256 + round * 2048;
+    for (std::uint64_t number = 0; number < 3000; ++number) {
+      const auto lease = load(cache, *device, round * 10'000 + number, 1, bytes);
+      REQUIRE(lease);
+      REQUIRE(is_whole(*device, *lease, round * 10'000 + number));
+    }
+  }
+  CHECK(cache.stats().transient_inserts == 0);
+  CHECK(cache.stats().held_bytes <= 4 * kMiB);
+}
+
+TEST_CASE("a batch gives a lease or none for each id, repeated and unknown ones too", "[cache][batch]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(kMiB));
+  fill(cache, *device, 3);
+  const std::string first = id_of(0);
+  const std::string third = id_of(2);
+  const std::array<std::string_view, 5> ids = {first, "unknown", third, first, ""};
+  std::array<Lease, 5> leases;
+  CHECK(cache.lookup_batch(ids, leases) == 3);
+  CHECK(is_whole(*device, leases[0], 0));
+  CHECK_FALSE(leases[1]);
+  CHECK(is_whole(*device, leases[2], 2));
+  CHECK(leases[3].address() == leases[0].address());
+  CHECK_FALSE(leases[4]);
+  CHECK(cache.stats().leases == 3);
+}
+
+TEST_CASE("a lease given back on a stream lasts until the stream has passed", "[cache][stream]") {
+  const auto device = delayed(64 * kMiB, 1);
+  VoiceCache cache(*device, with_budget(65'536));
+  constexpr auto kConsumer = timbre::device::Stream{7};
+  Lease lease = *load(cache, *device, 1, 1, 32'768);
+  device->hold(kConsumer);
+  std::vector<std::uint64_t> read(lease.bytes() / 8);
+  REQUIRE(device->download(read.data(), lease.address(), lease.bytes(), kConsumer));
+  REQUIRE(cache.release_on(lease, kConsumer));
+  CHECK_FALSE(lease);
+  fill(cache, *device, 100);  // all room is wanted
+  CHECK(cache.lookup(id_of(1)));
+  device->release(kConsumer);
+  REQUIRE(device->drain());
+  CHECK(is_payload(read.data(), 1, 1, 32'768));
+  cache.poll();
+  CHECK(cache.stats().leases == 0);
+  CHECK(device->violation_count() == 0);
+}
+
+TEST_CASE("quiet entries do not displace used ones", "[cache][admission]") {
+  const auto device = host(64 * kMiB);
+  VoiceCache cache(*device, with_budget(2 * kMiB, PolicyKind::kS3Fifo));
+  fill(cache, *device, 400);
+  for (int use = 0; use < 3; ++use) {
+    for (std::uint64_t number = 0; number < 400; ++number) CHECK(cache.lookup(id_of(number)));
+  }
+  for (std::uint64_t number = 1000; number < 4000; ++number) {
+    REQUIRE(load(cache, *device, number, 1, kRow, Admission::kQuiet));
+  }
+  std::uint64_t there = 0;
+  for (std::uint64_t number = 0; number < 400; ++number) there += cache.lookup(id_of(number)) ? 1 : 0;
+  CHECK(there == 400);
+}
+
+TEST_CASE("hits are counted exactly, though no counter is shared", "[cache][stats]") {
+  const auto device = host(64 * kMiB);
+  CacheOptions options = with_budget(2 * kMiB, PolicyKind::kLfu);
+  options.first_use_count = EntryUse::kHalf - 1000;
+  VoiceCache cache(*device, options);
+  fill(cache, *device, 100);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20'000; ++i) static_cast<void>(cache.lookup(id_of(static_cast<std::uint64_t>(i) % 100)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(cache.stats().hits == 80'000);
+  fill(cache, *device, 5000);  // evictions ask for uses
+  CHECK(cache.stats().hits == 80'000);
+}

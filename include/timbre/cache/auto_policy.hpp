@@ -29,6 +29,8 @@
 namespace timbre::cache {
 
 /// Which of two policies hits more, by shadows.
+/// @tparam Ghost  as S3Order wants it.
+template <class Ghost>
 class PolicyContest {
  public:
   static constexpr std::uint32_t kMostEntries = 2048;
@@ -69,7 +71,7 @@ class PolicyContest {
   static constexpr std::uint32_t kFewestRequests = 500;
 
   ShadowCache<LruOrder> lru_;
-  ShadowCache<S3Order<>> s3_fifo_;
+  ShadowCache<S3Order<Ghost>> s3_fifo_;
   std::uint32_t capacity_ = 0;
   double fading_ = 0;
   double requests_ = 0;  // in the sample; older ones count less
@@ -78,9 +80,11 @@ class PolicyContest {
   bool lru_leads_ = false;
 };
 
-class AutoPolicy final : public Policy {
+/// @tparam Ghost  as S3Order wants it.
+template <class Ghost>
+class AutoPolicyWith final : public Policy {
  public:
-  explicit AutoPolicy(PolicyEntries& entries)
+  explicit AutoPolicyWith(PolicyEntries& entries)
       : entries_(entries), queues_(entries), heap_(entries, {entries, CountedUses(queues_)}) {}
 
   void set_capacity(std::uint64_t weight) override { queues_.set_capacity(weight); }
@@ -141,11 +145,11 @@ class AutoPolicy final : public Policy {
   /// Uses as the queues count them: an entry's count can be taken only once, and the queues need it.
   class CountedUses {
    public:
-    explicit CountedUses(S3Order<>& queues) : queues_(&queues) {}
+    explicit CountedUses(S3Order<Ghost>& queues) : queues_(&queues) {}
     bool used(EntryNumber entry) const { return queues_->take_uses(entry) != 0; }
 
    private:
-    S3Order<>* queues_;
+    S3Order<Ghost>* queues_;
   };
 
   // How many sampled requests one miss pays for: some 50 microseconds.
@@ -155,18 +159,20 @@ class AutoPolicy final : public Policy {
   void fit_contest() {
     const std::uint64_t entries = std::max<std::uint64_t>(1, queues_.expected_entries());
     if (entries >= fitted_ - fitted_ / 8 && entries <= fitted_ + fitted_ / 8) return;
-    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(entries, PolicyContest::kMostEntries));
+    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(entries, PolicyContest<Ghost>::kMostEntries));
     if (size != contest_.capacity()) contest_.set_capacity(size);
     sampler_.sample_one_in(static_cast<double>(entries) / size);
     fitted_ = entries;
   }
 
   PolicyEntries& entries_;
-  S3Order<> queues_;
+  S3Order<Ghost> queues_;
   LazyHeap<LruRule<CountedUses>> heap_;
-  PolicyContest contest_;
+  PolicyContest<Ghost> contest_;
   HitSampler sampler_;
   std::uint64_t fitted_ = 0;  // entries of the pool when the shadows got their size
 };
+
+using AutoPolicy = AutoPolicyWith<GhostTable>;
 
 }  // namespace timbre::cache

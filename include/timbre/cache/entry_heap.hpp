@@ -20,15 +20,18 @@
 
 namespace timbre::cache {
 
+template <class Key>
+struct KeyedEntry {
+  Key key;
+  EntryNumber entry;
+};
+
 /// @tparam Order  has `using Key` and `static bool before(Key, Key)`, a strict weak order.
 template <class Order>
 class EntryHeap {
  public:
   using Key = typename Order::Key;
-  struct Slot {
-    Key key;
-    EntryNumber entry;
-  };
+  using Slot = KeyedEntry<Key>;
 
   explicit EntryHeap(PolicyEntries& entries) : entries_(entries) {}
 
@@ -38,10 +41,15 @@ class EntryHeap {
   [[nodiscard]] const Slot& top() const { return slots_[kShift]; }
   [[nodiscard]] Key key(EntryNumber entry) const { return at(place(entry)).key; }
 
-  /// Takes a new member; unparks the others. Throws std::bad_alloc, and then it is no member.
+  /// Makes sure that the next push() throws nothing. Throws std::bad_alloc, and then nothing has changed.
+  void reserve_one() {
+    while (slots_.size() < kShift) slots_.push_back(Slot{});
+    slots_.reserve_one();
+  }
+
+  /// Takes a new member, for which there is room; unparks the others.
   void push(EntryNumber entry, Key key) {
     unpark_all();
-    while (slots_.size() < kShift) slots_.push_back(Slot{});
     slots_.push_back(Slot{key, entry});
     set(active_, Slot{key, entry});
     ++active_;

@@ -31,7 +31,7 @@ class GdsfRule {
 
   void set_capacity(std::uint64_t /*weight*/) {}
 
-  Key admit(EntryNumber entry, Admission admission, const Key* /*coldest*/) {
+  Key admit(EntryNumber entry, Admission admission, const KeyedEntry<Key>* /*coldest*/) {
     uses(entry) = admission == Admission::kQuiet ? 0 : 1;
     return key_of(entry);
   }

@@ -11,11 +11,11 @@
 //
 // A Rule knows what a key is:
 //   using Key; static bool before(Key, Key);
-//   Key admit(EntryNumber, Admission, const Key* coldest)   key of a new entry; the least key in the heap, null if none
-//   bool renew(EntryNumber, Key&)                           whether it was used since, and then its true key
-//   Key touched(EntryNumber, Key)                           key after a use now
-//   void evicted(EntryNumber, Key); void removed(EntryNumber)   before it leaves; an evicted one is removed as well
-//   bool rebase_due() const; void begin_rebase(); Key rebased(EntryNumber, Key)   all keys moved down, in order
+//   Key admit(EntryNumber, Admission, const KeyedEntry<Key>* coldest)   key of a new entry; coldest: null if it is
+//   alone bool renew(EntryNumber, Key&)   whether it was used since, and then its true key Key touched(EntryNumber,
+//   Key)   key after a use now void evicted(EntryNumber, Key); void removed(EntryNumber)   before it leaves; an evicted
+//   one is removed as well bool rebase_due() const; void begin_rebase(); Key rebased(EntryNumber, Key)   all keys moved
+//   down, in order
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ template <class Rule>
 class LazyHeap {
  public:
   using Key = typename Rule::Key;
+  using Slot = KeyedEntry<Key>;
   static constexpr std::uint32_t kMaxCorrections = 256;
 
   LazyHeap(PolicyEntries& entries, Rule rule) : heap_(entries), rule_(std::move(rule)) {}
@@ -40,9 +41,12 @@ class LazyHeap {
 
   /// Throws std::bad_alloc, and then the entry is not in.
   void insert(EntryNumber entry, Admission admission) {
+    heap_.reserve_one();
     heap_.unpark_all();
     rebase_if_due();
-    const Key* coldest = heap_.none_active() ? nullptr : &heap_.top().key;
+    // A quiet entry may want to know the coldest one, and its true key.
+    if (admission == Admission::kQuiet) next_victim();
+    const Slot* coldest = heap_.none_active() ? nullptr : &heap_.top();
     heap_.push(entry, rule_.admit(entry, admission, coldest));
   }
 

@@ -30,23 +30,23 @@ class LfuRule {
 
   void set_capacity(std::uint64_t weight) { capacity_ = weight; }
 
-  Key admit(EntryNumber entry, Admission admission, const Key* /*coldest*/) {
+  Key admit(EntryNumber entry, Admission admission, const KeyedEntry<Key>* /*coldest*/) {
     held_weight_ += entries_->weight(entry);
     ++held_;
-    if (admission == Admission::kQuiet) return 0.0F;
-    count_requests(1);
-    return worth();
+    if (admission == Admission::kDemand) ++requests_;
+    advance();
+    return admission == Admission::kDemand ? worth_ : 0.0F;
   }
 
   bool renew(EntryNumber entry, Key& key) {
     const std::uint32_t uses = entries_->take_uses(entry);
     if (uses == 0) return false;
-    count_requests(uses);
-    key = std::min(key + static_cast<float>(uses) * worth(), kLargest);
+    requests_ += uses;
+    key = std::min(key + static_cast<float>(uses) * worth_, kLargest);
     return true;
   }
 
-  Key touched(EntryNumber /*entry*/, Key key) { return std::min(key + worth(), kLargest); }
+  Key touched(EntryNumber /*entry*/, Key key) { return std::min(key + worth_, kLargest); }
   void evicted(EntryNumber /*entry*/, Key /*key*/) {}
   void removed(EntryNumber entry) {
     held_weight_ -= entries_->weight(entry);
@@ -54,7 +54,10 @@ class LfuRule {
   }
 
   [[nodiscard]] bool rebase_due() const { return scale_ >= kRebaseScale; }
-  void begin_rebase() { scale_ /= kRebaseScale; }
+  void begin_rebase() {
+    scale_ /= kRebaseScale;
+    worth_ /= kRebaseScale;
+  }
   Key rebased(EntryNumber /*entry*/, Key key) { return key / kRebaseScale; }
 
  private:
@@ -62,30 +65,25 @@ class LfuRule {
   static constexpr float kLargest = 0x1p126F;
   static constexpr std::uint64_t kPeriodCapacities = 10;
 
-  /// Requests in which a use loses half its worth: 10 for each entry that the capacity holds, at the mean weight.
-  [[nodiscard]] std::uint64_t period() const {
-    if (held_weight_ == 0) return kPeriodCapacities;
-    const double entries = static_cast<double>(capacity_) / static_cast<double>(held_weight_) * held_;
-    return kPeriodCapacities * static_cast<std::uint64_t>(std::clamp(entries, 1.0, 0x1p32));
-  }
-  [[nodiscard]] Key worth() const {
-    return scale_ * (1.0F + static_cast<float>(in_period_) / static_cast<float>(period()));
-  }
-  void count_requests(std::uint32_t count) {
-    in_period_ += count;
-    const std::uint64_t length = period();
-    // One call moves the scale by at most 2^32, so that keys stay finite until the next rebase.
-    const auto periods = static_cast<int>(std::min<std::uint64_t>(in_period_ / length, 32));
-    in_period_ %= length;
+  /// Gives a use its worth after the requests counted so far, at each insert: one search sees one worth.
+  void advance() {
+    // Requests in which a use loses half its worth: 10 for each entry that the capacity holds, at the mean weight.
+    const double entries = static_cast<double>(capacity_) * held_ / static_cast<double>(held_weight_);
+    const auto period = static_cast<std::uint64_t>(std::clamp(entries, 1.0, 0x1p32)) * kPeriodCapacities;
+    // One insert moves the scale by at most 2^32, and no further than where every key is finite until the next rebase.
+    const auto periods = static_cast<int>(std::min<std::uint64_t>(requests_ / period, 32));
+    requests_ %= period;
     scale_ = std::min(std::ldexp(scale_, periods), 0x1p96F);
+    worth_ = scale_ * (1.0F + static_cast<float>(requests_) / static_cast<float>(period));
   }
 
   PolicyEntries* entries_;
   std::uint64_t capacity_ = 0;
   std::uint64_t held_weight_ = 0;
   std::uint32_t held_ = 0;
-  std::uint64_t in_period_ = 0;
+  std::uint64_t requests_ = 0;  // in this period
   float scale_ = 1.0F;
+  float worth_ = 1.0F;  // of a use now
 };
 
 class Lfu final : public HeapPolicy<LfuRule> {

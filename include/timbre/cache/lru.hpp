@@ -3,7 +3,7 @@
 // LRU by ticks: the entry goes whose last use is the longest ago, counted in misses.
 //
 // Uses between two misses share a tick and are not told apart; on real traces that moves the hit rate by hundredths of
-// a point. A quiet entry takes the key of the coldest one until it is used.
+// a point. A quiet entry is colder than the coldest other one until it is used, and as cold as another quiet one.
 //
 // Ticks are 32 bits and wrap. Keys are compared by their difference, which holds while all of them lie within 2^31;
 // every 2^29 ticks keys older than 2^30 ticks are moved up to that age.
@@ -37,8 +37,9 @@ class LruRule {
 
   void set_capacity(std::uint64_t /*weight*/) {}
 
-  Key admit(EntryNumber /*entry*/, Admission admission, const Key* coldest) {
-    return admission == Admission::kQuiet && coldest != nullptr ? *coldest : entries_->now();
+  Key admit(EntryNumber /*entry*/, Admission admission, const KeyedEntry<Key>* coldest) {
+    if (admission == Admission::kDemand || coldest == nullptr) return entries_->now();
+    return NodeBits(entries_->node(coldest->entry)).quiet() ? coldest->key : coldest->key - 1;
   }
 
   bool renew(EntryNumber entry, Key& key) {

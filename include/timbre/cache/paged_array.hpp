@@ -29,9 +29,14 @@ class PagedArray {
     return pages_[index / kPageElements]->elements[index % kPageElements];
   }
 
+  /// Makes sure that the next push_back() throws nothing. Throws std::bad_alloc, and then nothing has changed.
+  void reserve_one() {
+    if (size_ == pages_.size() * kPageElements) pages_.push_back(std::make_unique<Page>());
+  }
+
   /// Throws std::bad_alloc, and then nothing has changed.
   void push_back(const T& value) {
-    if (size_ == pages_.size() * kPageElements) pages_.push_back(std::make_unique<Page>());
+    reserve_one();
     ++size_;
     (*this)[size_ - 1] = value;
   }

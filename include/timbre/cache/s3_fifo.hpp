@@ -32,7 +32,7 @@ namespace timbre::cache {
 
 /// The order of S3-FIFO, for those who keep it beside another one.
 /// @tparam Ghost  remembers tags as GhostTable does.
-template <class Ghost = GhostTable>
+template <class Ghost>
 class S3Order {
  public:
   static constexpr std::uint32_t kMaxSteps = 4096;
@@ -95,7 +95,7 @@ class S3Order {
   /// Linear in what it visits; remembers the entries that go round meanwhile.
   void walk(const std::function<bool(EntryNumber)>& visit) {
     unpark_all();
-    Walk state{small_.front(), main_.front(), main_weight_, {}, 0};
+    Walk state{small_.front(), main_.front(), main_weight_, {}, 0, false};
     while (state.small != kNoEntry || state.main != kNoEntry || state.next_round < state.round.size()) {
       const EntryNumber entry = next_of_walk(state);
       if (entry != kNoEntry && !visit(entry)) return;
@@ -117,7 +117,7 @@ class S3Order {
   /// How many entries the capacity holds at the mean weight of those that are there.
   [[nodiscard]] std::uint64_t expected_entries() const {
     const double held = static_cast<double>(std::max<std::uint64_t>(1, held_weight()));
-    return static_cast<std::uint64_t>(std::min(static_cast<double>(capacity_) / held * size(), 0x1p31));
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(capacity_) * size() / held, 0x1p31));
   }
   [[nodiscard]] std::uint64_t ghost_hits() const { return ghost_hits_; }
   [[nodiscard]] std::uint64_t memory_bytes() const { return ghost_.memory_bytes(); }
@@ -141,6 +141,7 @@ class S3Order {
     std::uint64_t main_weight;
     std::vector<Going> round;
     std::size_t next_round;
+    bool small_gives;  // it was asked for a victim and has not found one yet
   };
 
   EntryQueue& queue_of(std::uint32_t number) {
@@ -191,9 +192,14 @@ class S3Order {
   /// One step of a walk: the entry that goes, or kNoEntry when one moved on instead.
   EntryNumber next_of_walk(Walk& walk) {
     const bool main_left = walk.main != kNoEntry || walk.next_round < walk.round.size();
-    if (walk.small != kNoEntry && !(walk.main_weight > main_capacity_ && main_left)) {
+    // The small queue gives until it has given one.
+    walk.small_gives = walk.small != kNoEntry && (walk.small_gives || walk.main_weight <= main_capacity_ || !main_left);
+    if (walk.small_gives) {
       const EntryNumber entry = std::exchange(walk.small, small_.after(walk.small));
-      if (take_uses(entry) < kUsesForMain) return entry;
+      if (take_uses(entry) < kUsesForMain) {
+        walk.small_gives = false;
+        return entry;
+      }
       walk.round.push_back({entry, 0});
       walk.main_weight += entries_.weight(entry);
       return kNoEntry;
@@ -225,9 +231,10 @@ class S3Order {
   std::uint64_t ghost_hits_ = 0;
 };
 
-class S3Fifo final : public Policy {
+template <class Ghost>
+class S3FifoWith final : public Policy {
  public:
-  explicit S3Fifo(PolicyEntries& entries) : order_(entries) {}
+  explicit S3FifoWith(PolicyEntries& entries) : order_(entries) {}
 
   void set_capacity(std::uint64_t weight) override { order_.set_capacity(weight); }
   void insert(EntryNumber entry, Admission admission) override { order_.insert(entry, admission); }
@@ -240,7 +247,9 @@ class S3Fifo final : public Policy {
   [[nodiscard]] std::uint64_t overhead_bytes() const override { return order_.memory_bytes(); }
 
  private:
-  S3Order<> order_;
+  S3Order<Ghost> order_;
 };
+
+using S3Fifo = S3FifoWith<GhostTable>;
 
 }  // namespace timbre::cache

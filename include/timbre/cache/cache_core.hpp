@@ -65,7 +65,7 @@ class CacheCore final : public PolicyEntries {
       Entry& entry = table[number];
       const EntryUse before = entry.word.acquire();
       TIMBRE_CACHE_STEP();
-      if (before.state() == EntryState::kVisible && entry.id() == id) {
+      if (before.state() == EntryState::kVisible && entry.has_id(id)) {
         found = number;
         return true;
       }
@@ -101,7 +101,7 @@ class CacheCore final : public PolicyEntries {
     while (true) {
       EntryNumber found = kNoEntry;
       index.find(tag, [&](EntryNumber number) {
-        if (table[number].id() == id) found = number;
+        if (table[number].has_id(id)) found = number;
         return found != kNoEntry;
       });
       if (found == kNoEntry || table[found].word.load().state() == EntryState::kVisible) return found;

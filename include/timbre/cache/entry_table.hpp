@@ -75,6 +75,18 @@ struct alignas(64) Entry {
     return {long_id(), place.id_bytes};
   }
 
+  [[nodiscard]] bool has_id(std::string_view other) const {
+    if (other.size() != place.id_bytes) return false;
+    if (other.size() == kInlineIdBytes) {  // the common case: no call, no branch for each byte
+      std::array<std::uint64_t, 2> mine;
+      std::array<std::uint64_t, 2> theirs;
+      std::memcpy(mine.data(), id_storage.data(), sizeof mine);
+      std::memcpy(theirs.data(), other.data(), sizeof theirs);
+      return ((mine[0] ^ theirs[0]) | (mine[1] ^ theirs[1])) == 0;
+    }
+    return id() == other;
+  }
+
   /// @param id 1..kMaxIdBytes bytes. @return false without memory, and nothing has changed.
   [[nodiscard]] bool set_id(std::string_view id) {
     if (id.size() > kInlineIdBytes) {

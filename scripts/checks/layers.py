@@ -30,7 +30,7 @@ MAY_SEE = {
     "capi": ["c", "speech"],
     "tools": ["wrapper"],
     "bindings": ["wrapper"],
-    "examples": ["wrapper"],
+    "examples": ["wrapper", "cache"],
 }
 # The part of speech that its back ends see. These headers include the core, voice and each other.
 SPEECH_INTERFACE = ["src/speech/synthesizer.hpp", "src/speech/model_files.hpp"]

@@ -102,6 +102,13 @@ class PackageTest(unittest.TestCase):
         said, _ = self.speak_alone([program, self.model, *self.ids], {"LD_LIBRARY_PATH": self.lib})
         self.assertRegex(said, r"samples [1-9]\d+ peak 0\.\d+")
 
+    def test_the_voice_cache_needs_nothing_but_its_headers(self):
+        program = os.path.join(self.folder, "voice_cache")
+        source = os.path.join(OPTIONS.source, "examples/voice_cache.cpp")
+        run(["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(self.prefix, "include"), source, "-o",
+             program, "-pthread"])
+        self.assertRegex(run([program], cwd=self.folder), r"hits [1-9]\d+, misses [1-9]\d+")
+
     def test_the_installed_program_knows_the_model(self):
         said, _ = self.speak_alone([os.path.join(self.prefix, "bin", "timbre"), "info", "--model", self.model])
         self.assertIn("22050", said.replace(",", ""))

@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cache/reference_models.hpp"
+#include "cache/auto_model.hpp"
+#include "cache/key_models.hpp"
+#include "cache/order_models.hpp"
 #include "cache/short_form.hpp"
 #include "cache/simulated_entries.hpp"
 #include "cache/workloads.hpp"

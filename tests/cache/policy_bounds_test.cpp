@@ -127,6 +127,7 @@ TEST_CASE("LRU entries that nobody asks for stay the oldest through billions of 
     pool.entries.tick += 1U << 26U;
     pool.entries.use(5);
     const EntryNumber visitor = pool.add();
+    CHECK(pool.policy->next_victim() < 5);
     pool.policy->erase(visitor);
   }
   for (int i = 0; i < 5; ++i) CHECK(pool.evict() != 5);

@@ -180,10 +180,12 @@ class S3Order {
   }
 
   EntryNumber sweep_main(std::uint32_t& steps) {
+    // Three rounds use up every counter; in a fourth, all that is left is in use at this moment.
+    const std::uint64_t most = std::min<std::uint64_t>(kMaxSteps, steps + std::uint64_t{4} * main_.size());
     for (;;) {
       const EntryNumber entry = main_.front();
       const std::uint32_t counter = take_uses(entry);
-      if (counter == 0 || ++steps > kMaxSteps) return entry;
+      if (counter == 0 || ++steps > most) return entry;
       NodeBits(entries_.node(entry)).set_counter(counter - 1);
       main_.move_to_back(entry);
     }

@@ -4,7 +4,7 @@
 //
 // Node words `a` and `b` hold a link each (29 bits, towards the front and towards the back) and three bits beside it:
 //
-//   a   bits 0..28 previous entry   bits 29..30 counter (0..3)   bit 31 quiet: came in by bulk load, not used since
+//   a   bits 0..28 previous entry   bits 29..30 counter (0..3)   bit 31 quiet: not used since a bulk load, or for ages
 //   b   bits 0..28 next entry       bits 29..30 queue number     bit 31 unused
 //
 // Invariants
@@ -34,6 +34,7 @@ class NodeBits {
   [[nodiscard]] std::uint32_t counter() const { return (node_.a >> kLinkBits) & 3U; }
   void set_counter(std::uint32_t count) { node_.a = (node_.a & ~kPair) | (count << kLinkBits); }
   [[nodiscard]] bool quiet() const { return (node_.a & kQuiet) != 0; }
+  void set_quiet() { node_.a |= kQuiet; }
   void clear_quiet() { node_.a &= ~kQuiet; }
   [[nodiscard]] std::uint32_t queue() const { return (node_.b >> kLinkBits) & 3U; }
   void set_queue(std::uint32_t number) { node_.b = (node_.b & ~kPair) | (number << kLinkBits); }

@@ -6,7 +6,7 @@
 // a point. A quiet entry is colder than the coldest other one until it is used, and as cold as another quiet one.
 //
 // Ticks are 32 bits and wrap. Keys are compared by their difference, which holds while all of them lie within 2^31;
-// every 2^29 ticks keys older than 2^30 ticks are moved up to that age.
+// every 2^29 ticks keys older than 2^30 ticks are moved up to that age, and their entries are quiet again.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,11 @@ class LruRule {
   Key rebased(EntryNumber entry, Key key) {
     renew(entry, key);
     const Key oldest = based_at_ - kOldestTicks;
-    return before(key, oldest) ? oldest : key;
+    if (!before(key, oldest)) return key;
+    // Its last tick will soon look like a recent one: from now on its uses tell, as those of a quiet entry do.
+    static_cast<void>(uses_.used(entry));
+    NodeBits(entries_->node(entry)).set_quiet();
+    return oldest;
   }
 
  private:

@@ -36,6 +36,11 @@ class GuestTest(PlantedTest):
         self.compile("build/src/voice/a.o", '#include <iostream>\nvoid f() { std::cout << 1; }\n', "-c", language="c++")
         self.assert_finds("src/voice/a.o: _ZSt4cout: prints", *self.check())
 
+    def test_what_a_library_has_linked_in_is_found(self):
+        self.compile("build/src/voice/a.o", "int f(void) { return 1; }\n", "-c")
+        self.compile("build/libtimbre-x.so", '#include <stdio.h>\nvoid f(int x) { printf("%d", x); }\n', "-shared", "-fPIC")
+        self.assert_finds("libtimbre-x.so: printf: prints", *self.check())
+
     def test_a_build_folder_without_objects_is_found(self):
         self.assert_finds("no objects below src/", *self.check())
 

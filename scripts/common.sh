@@ -20,3 +20,30 @@ configure_and_build() {
     { cat "build/$preset.configure.log" >&2; fail "cmake --preset $preset failed"; }
   cmake --build "build/$preset" -j "$cores" ${1:+--target "$@"}
 }
+
+# install_packages PACKAGE...: what is missing of these Debian packages, by root or sudo; else ends with the command that
+# an administrator has to run.
+install_packages() {
+  command -v dpkg-query >/dev/null || fail "this script knows Debian 12 only; install by hand: $*"
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
+  done
+  if [ ${#missing[@]} = 0 ]; then return 0; fi
+  local run=()
+  if [ "$(id -u)" != 0 ]; then
+    # A sudo that would ask for a password is only of use to somebody who sits there.
+    if command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+      run=(sudo)
+    else
+      echo "These system packages are missing, and this user is neither root nor able to use sudo:" >&2
+      printf '  %s\n' "${missing[@]}" >&2
+      echo "Let an administrator run:" >&2
+      echo "  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
+      exit 1
+    fi
+  fi
+  say "install system packages: ${missing[*]}"
+  "${run[@]}" apt-get update
+  "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+}

@@ -62,6 +62,21 @@ class BlobPool {
     free_ = number;
   }
 
+  /// The longest run that the device has now, up to `limit` pages: found by taking runs and giving them back.
+  [[nodiscard]] std::uint64_t longest_free_run(std::uint64_t limit) const {
+    std::uint64_t there = 0;
+    while (there < limit) {
+      const std::uint64_t pages = there + (limit - there + 1) / 2;
+      if (const Result<device::Address> run = device_.allocate(pages)) {
+        device_.free(*run, pages);
+        there = pages;
+      } else {
+        limit = pages - 1;
+      }
+    }
+    return there;
+  }
+
   [[nodiscard]] const Blob& blob(std::uint64_t number) const { return blobs_[number]; }
   [[nodiscard]] device::Address address(std::uint64_t number) const { return blobs_[number].base; }
   [[nodiscard]] std::uint64_t held_bytes() const { return static_cast<std::uint64_t>(pages_held_) * page_bytes_; }

@@ -9,12 +9,14 @@
 //     who is counted in on a visible or retired one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <new>
 #include <string_view>
 
+#include "timbre/cache/entry_queue.hpp"
 #include "timbre/cache/entry_word.hpp"
 #include "timbre/cache/policy.hpp"
 #include "timbre/cache/stable_array.hpp"
@@ -118,7 +120,8 @@ static_assert(sizeof(Entry) == 64);
 /// Entries by number, with a list of those that are free. Callers hold the miss lock, but for operator[].
 class EntryTable {
  public:
-  explicit EntryTable(std::uint64_t max_entries) : entries_(max_entries) {}
+  /// @param max_entries  kMaxPolicyEntry at most count.
+  explicit EntryTable(std::uint64_t max_entries) : entries_(std::min<std::uint64_t>(max_entries, kMaxPolicyEntry)) {}
   EntryTable(const EntryTable&) = delete;
   EntryTable& operator=(const EntryTable&) = delete;
   ~EntryTable() {

@@ -9,7 +9,10 @@
 //
 // Invariants
 //   * A leased row keeps its page, and with it the page's bytes: that is the floor of every shrink.
-//   * An eviction that makes no room for what is asked is not done, except for rows on the way to a whole page.
+//   * An eviction that makes no room for what is asked is not done, except for rows on the way to a whole page, and for
+//     unused blobs beside blobs in use that turn out to leave too little.
+//   * A copy whose end the device cannot tell leaves the entries where they are; its page stays closed and its new rows
+//     taken until the device can.
 // All members are called with the core's lock held; those that take it as an argument may let go of it and take it
 // again.
 #pragma once
@@ -53,12 +56,23 @@ class Room {
 
   [[nodiscard]] std::uint64_t held_bytes() const { return core_.rows.held_bytes() + core_.blobs.held_bytes(); }
 
-  /// The largest entry that would come in without an eviction, in bytes.
+  /// The largest entry that would come in without an eviction, in bytes. A device that maps pages is taken to have what
+  /// the budget allows; contiguous memory is tried.
   [[nodiscard]] std::uint64_t largest_free_bytes() const {
     const std::uint64_t budget = shares.budget_bytes();
-    const std::uint64_t pages = held_bytes() < budget ? (budget - held_bytes()) / page_bytes_ : 0;
+    std::uint64_t pages = held_bytes() < budget ? (budget - held_bytes()) / page_bytes_ : 0;
+    if (!core_.device.properties().maps_pages) pages = core_.blobs.longest_free_run(pages);
     if (pages > 0) return pages * page_bytes_;
     return core_.rows.largest_free_row_bytes();
+  }
+
+  /// Before the pools go: waits for the copies whose end was not told.
+  void wait_for_copies() {
+    for (const Unsettled& copies : unsettled_) {
+      const Result<device::Event> end =
+          copies.end ? Result<device::Event>(*copies.end) : core_.device.record(device::Stream::kDefault);
+      if (end) static_cast<void>(core_.device.wait(*end));
+    }
   }
 
   PoolShares shares;
@@ -83,7 +97,7 @@ class Room {
         return Place::of_row(row->page, row->row, RowPool::row_bytes(size_class) - bytes);
       }
       if (fits(1) && core_.rows.add_page(size_class).ok()) continue;
-      if (!make_room(lock, pass, Pool::kRows)) return std::nullopt;
+      if (!make_room(lock, pass, Pool::kRows, 1)) return std::nullopt;
     }
   }
 
@@ -95,15 +109,18 @@ class Room {
       if (fits(pages)) {
         if (const Result<std::uint32_t> blob = core_.blobs.take(bytes, false)) return Place::of_blob(*blob);
       }
-      if (!make_room(lock, pass, Pool::kBlobs)) return std::nullopt;
+      if (!make_room(lock, pass, Pool::kBlobs, pages)) return std::nullopt;
     }
   }
 
-  /// One step towards a page, or a row, for `pool`: a page is given back or an entry evicted.
-  bool make_room(Lock& lock, Pass& pass, Pool pool) {
+  /// One step towards `pages`, or a row, for `pool`: a page is given back or an entry evicted.
+  bool make_room(Lock& lock, Pass& pass, Pool pool, std::uint64_t pages) {
     if (reclaim_page(lock, pass)) return true;
     const Pool from = shares.loser(pool, core_.rows.held_bytes(), core_.blobs.held_bytes());
-    return evict_one(from, EvictionCause::kRoom) || evict_one(other(from), EvictionCause::kRoom);
+    if (evict_one(from, EvictionCause::kRoom)) return true;
+    // What blobs hold now is in use: where that leaves too little, the rows would go for nothing.
+    if (from == Pool::kBlobs && core_.blobs.held_bytes() + pages * page_bytes_ > shares.budget_bytes()) return false;
+    return evict_one(other(from), EvictionCause::kRoom);
   }
 
   /// The first entry in the policy's order that is not in use goes.
@@ -123,35 +140,40 @@ class Room {
     for (std::uint32_t c = core_.rows.next_spare_class(0); c != RowPool::kClassCount;
          c = core_.rows.next_spare_class(c + 1)) {
       if (std::find(pass.held_classes.begin(), pass.held_classes.end(), c) != pass.held_classes.end()) continue;
-      if (reclaim_page_of(lock, c)) return true;
+      const std::optional<bool> done = reclaim_page_of(lock, c);
+      if (done.value_or(false)) return true;
+      if (done) continue;  // a copy failed: perhaps not the next time
       pass.held_classes.push_back(c);
       pass.held_pages += core_.rows.page_count(c);
     }
     return false;
   }
 
-  /// The sparsest of the first pages with free rows that no lease holds; else any page of the class.
-  bool reclaim_page_of(Lock& lock, std::uint32_t size_class) {
+  /// The sparsest of the first pages with free rows that no lease holds; else any page of the class. @return as
+  /// try_sparsest().
+  std::optional<bool> reclaim_page_of(Lock& lock, std::uint32_t size_class) {
     std::vector<std::uint32_t> pages;
     const RowPool& rows = core_.rows;
     std::uint32_t next = rows.first_open_page(size_class);
     for (; next != kNoPage && pages.size() < kLookedAt; next = rows.page(next).next) pages.push_back(next);
-    if (std::optional<bool> done = try_sparsest(lock, pages)) return *done;
+    if (std::optional<bool> done = try_sparsest(lock, pages)) return done;
     pages.clear();
     for (std::uint32_t page = 0; page < rows.page_numbers(); ++page) {
       const RowPool::Page& other_page = rows.page(page);
       if (other_page.base == 0 || other_page.closed) continue;
       if (other_page.row_bytes == RowPool::row_bytes(size_class)) pages.push_back(page);
     }
-    return try_sparsest(lock, pages).value_or(false);
+    return try_sparsest(lock, pages);
   }
 
-  /// @return whether a page went; nothing where all of these are in use.
+  /// @return whether a page went, false where a copy failed; nothing where all of these are in use.
   std::optional<bool> try_sparsest(Lock& lock, std::vector<std::uint32_t>& pages) {
     std::sort(pages.begin(), pages.end(), [this](std::uint32_t a, std::uint32_t b) {
       return core_.rows.page(a).live_rows < core_.rows.page(b).live_rows;
     });
+    const bool may_copy = settle();
     for (const std::uint32_t page : pages) {
+      if (!may_copy && core_.rows.page(page).live_rows > 0) return false;
       std::vector<Move> moves;
       if (begin_moves(page, moves)) return finish_moves(lock, page, moves);
     }
@@ -174,7 +196,7 @@ class Room {
       const EntryNumber owner = core_.rows.owner(number, row);
       if (owner == kNoEntry) continue;
       Move move{owner, {}, {number, row}, {}};
-      if (!core_.table[owner].word.try_exclusive(EntryState::kVisible, move.before)) {
+      if (owner == RowPool::kBeingCopied || !core_.table[owner].word.try_exclusive(EntryState::kVisible, move.before)) {
         for (const Move& done : moves) core_.table[done.entry].word.store(done.before);
         return false;
       }
@@ -190,31 +212,60 @@ class Room {
   /// Copies without the lock, then shows the entries in their new place and gives the page back. Where a copy fails
   /// they stay where they are.
   bool finish_moves(Lock& lock, std::uint32_t page, const std::vector<Move>& moves) {
-    bool copied = true;
+    CopyEnd end = CopyEnd::kCopied;
     if (!moves.empty()) {
       lock.unlock();
-      copied = copy(moves);
+      end = copy(moves);
       TIMBRE_CACHE_STEP();
       lock.lock();
     }
+    const bool copied = end == CopyEnd::kCopied;
+    if (end == CopyEnd::kUnknown) unsettled_.push_back({page, {}, {}});
     for (const Move& move : moves) {
       Entry& entry = core_.table[move.entry];
       if (copied) entry.place.set_row(move.to.page, move.to.row);
-      core_.rows.give(copied ? move.from : move.to);
+      if (end == CopyEnd::kUnknown) {
+        core_.rows.set_owner(move.to, RowPool::kBeingCopied);
+        unsettled_.back().rows.push_back(move.to);
+      } else {
+        core_.rows.give(copied ? move.from : move.to);
+      }
       entry.word.store(move.before);
       TIMBRE_CACHE_STEP();
     }
     if (copied) {
       core_.rows.remove_page(page);
       moved_rows += moves.size();
-    } else {
+    } else if (end == CopyEnd::kFailed) {
       core_.rows.reopen(page);
     }
     if (!moves.empty()) core_.moved.notify_all();
     return copied;
   }
 
-  bool copy(const std::vector<Move>& moves) {
+  /// Gives back what copies still held whose end was not told, where it is told now. @return whether nothing is left.
+  bool settle() {
+    std::erase_if(unsettled_, [this](Unsettled& copies) {
+      if (!copies.end) {
+        const Result<device::Event> end = core_.device.record(device::Stream::kDefault);
+        if (!end) return false;
+        copies.end = *end;
+      }
+      if (!core_.device.passed(*copies.end)) return false;
+      for (const RowPool::Row& row : copies.rows) core_.rows.give(row);
+      core_.rows.reopen(copies.page);
+      return true;
+    });
+    return unsettled_.empty();
+  }
+
+  enum class CopyEnd : std::uint8_t {
+    kCopied,
+    kFailed,   ///< not all was copied, and nothing is any more
+    kUnknown,  ///< copies may still read and write
+  };
+
+  CopyEnd copy(const std::vector<Move>& moves) {
     constexpr auto kStream = device::Stream::kDefault;
     bool good = true;
     for (const Move& move : moves) {
@@ -226,13 +277,21 @@ class Room {
     }
     // Also after a failure: the copies before it still read and write.
     const Result<device::Event> end = core_.device.record(kStream);
-    return end.ok() && core_.device.wait(*end).ok() && good;
+    if (!end.ok() || !core_.device.wait(*end).ok()) return CopyEnd::kUnknown;
+    return good ? CopyEnd::kCopied : CopyEnd::kFailed;
   }
+
+  struct Unsettled {
+    std::uint32_t page = kNoPage;    // closed
+    std::vector<RowPool::Row> rows;  // owned by kBeingCopied
+    std::optional<device::Event> end;
+  };
 
   static constexpr std::size_t kLookedAt = 64;
 
   CacheCore& core_;
   std::uint64_t page_bytes_;
+  std::vector<Unsettled> unsettled_;
 };
 
 }  // namespace timbre::cache

@@ -34,6 +34,8 @@ class RowPool {
   static constexpr std::size_t kClassStepBytes = 256;
   static constexpr std::size_t kMaxRowBytes = std::size_t{64} << 10U;
   static constexpr std::size_t kClassCount = kMaxRowBytes / kClassStepBytes + 1;
+  static constexpr std::uint32_t kMaxRowsPerPage = 1U << 16U;  ///< Place has 16 bits for a row
+  static constexpr EntryNumber kBeingCopied = 0x7FFFFFFFU;     ///< owner of a row that a copy may still write
 
   struct Row {
     std::uint32_t page = kNoPage;
@@ -74,7 +76,8 @@ class RowPool {
     return size_class * static_cast<std::uint32_t>(kClassStepBytes);
   }
   [[nodiscard]] std::uint32_t rows_per_page(std::uint32_t size_class) const {
-    return static_cast<std::uint32_t>(page_bytes_ / row_bytes(size_class));
+    const std::size_t rows = page_bytes_ / row_bytes(size_class);
+    return rows < kMaxRowsPerPage ? static_cast<std::uint32_t>(rows) : kMaxRowsPerPage;
   }
 
   /// A free row on a page that is there, or nothing.

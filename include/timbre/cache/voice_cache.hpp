@@ -33,7 +33,7 @@ struct CacheOptions {
   std::uint64_t budget_bytes = 0;  ///< of device memory; 0 works: every entry is transient
   PolicyKind rows = PolicyKind::kAuto;
   PolicyKind blobs = PolicyKind::kAuto;
-  std::uint64_t max_entries = std::uint64_t{1} << 26U;  ///< addresses are reserved for so many
+  std::uint64_t max_entries = std::uint64_t{1} << 26U;  ///< addresses are reserved for so many; at most 2^29 - 2 count
   std::uint64_t hash_seed = 0;                          ///< a secret one where ids come from strangers
   std::uint32_t first_use_count = 0;                    ///< where an entry's counters begin; for tests of their limits
 };
@@ -65,6 +65,7 @@ class VoiceCache {
       static_cast<void>(core_.device.wait(use.event));
       core_.release(use.entry, use.held);
     }
+    room_.wait_for_copies();
   }
 
   /// The entry of this id, or an empty lease. Never blocks but for the copy of a row of this id that is being moved.
@@ -128,24 +129,27 @@ class VoiceCache {
     return Reservation(core_, *entry, transient, admission);
   }
 
-  /// Shows what was reserved: lookups find it from now on. An older version of the id goes; an equal one stays and is
-  /// what the lease is on. Error: kOutOfMemory (no room in the index), and the reservation is dropped.
+  /// Shows what was reserved: lookups find it from now on, unless it is transient. Another version of the id goes
+  /// either way; an equal one stays and is what the lease is on. Errors: kOutOfMemory (no room in the index), and the
+  /// reservation is dropped; kInvalidArgument (a reservation that was published or moved from).
   [[nodiscard]] Result<Lease> publish(Reservation&& filled) {
     Reservation reserved(std::move(filled));
+    if (reserved.core_ == nullptr) return Error{Status::kInvalidArgument, "this reservation was published before"};
     Entry& entry = core_.table[reserved.entry_];
     const std::string_view id = entry.id();
     const std::uint32_t tag = core_.tag_of(id);
     Room::Lock lock(core_.mutex);
     CacheCore& core = *reserved.core_;
+    const EntryNumber there = core.find(lock, id, tag);
+    if (there != kNoEntry && core.table[there].version == entry.version) {
+      core.acquire_quietly(there);
+      lock.unlock();
+      return Lease(core, there, false);
+    }
     if (reserved.transient_) {
+      if (there != kNoEntry) core.remove(there, EvictionCause::kReplaced);
       core.hide(reserved.entry_);
     } else {
-      const EntryNumber there = core.find(lock, id, tag);
-      if (there != kNoEntry && core.table[there].version == entry.version) {
-        core.acquire_quietly(there);
-        lock.unlock();
-        return Lease(core, there, false);
-      }
       if (Result<void> ready = core.index.prepare_insert(); !ready) {
         lock.unlock();
         return std::move(ready).error();
@@ -194,8 +198,9 @@ class VoiceCache {
   }
 
   /// Gives back a lease that work on `stream` may still use: it counts as leased until the stream has passed this
-  /// point. Error: the device's, and the lease is still there.
+  /// point. Does nothing where there is none. Error: the device's, and the lease is still there.
   [[nodiscard]] Result<void> release_on(Lease& lease, device::Stream stream) {
+    if (!lease) return {};
     const Result<device::Event> event = core_.device.record(stream);
     if (!event) return event.error();
     const Room::Lock lock(core_.mutex);

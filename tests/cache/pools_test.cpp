@@ -253,10 +253,10 @@ TEST_CASE("the budget moves back when the mix of requests does", "[cache][pools]
   const auto target = host(kShared);
   VoiceCache cache(*target, with_budget(kShared, PolicyKind::kS3Fifo));
   CHECK(cache.stats().rows.share_bytes == kShared / 2);
-  run(cache, cache, 60, 40'000);
+  run(cache, cache, 60, 100'000);
   const std::uint64_t few = cache.stats().rows.share_bytes;
   CHECK(few < kShared / 8);
-  run(cache, cache, 1, 60'000);
+  run(cache, cache, 1, 200'000);
   const std::uint64_t many = cache.stats().rows.share_bytes;
   CHECK(many > few * 2);
 }

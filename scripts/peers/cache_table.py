@@ -11,6 +11,7 @@ import statistics
 from compare import processor, table
 
 MINE = "timbre auto"
+CACHES = [MINE, "timbre lru", "timbre s3fifo", "HyperClockCache", "LRUCache", "list + map + mutex"]
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 BATCH = 1000
 # Title, what a figure is divided by, its form, the benchmarks of its columns as (operation, entries, id bytes, threads).
@@ -103,10 +104,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", help="what cache_bench wrote with --benchmark_out_format=json")
     runs, context, errors = read_runs(parser.parse_args().report)
-    caches = list(dict.fromkeys(key[1] for key in runs))
+    caches = [cache for cache in CACHES if any(key[1] == cache for key in runs)]
     repetitions = max((len(list_of) for list_of in runs.values()), default=0)
     load = ", ".join(f"{number:.2f}" for number in context["load_avg"])
-    print(f"{context['date'][:10]}, {processor()}, {context['instruction_set']}; RocksDB {context['rocksdb']}; "
+    print(f"{context['date'][:10]}, {processor()} (instruction set {context['instruction_set']}); RocksDB {context['rocksdb']}; "
           f"medians of {repetitions}; load before: {load}.")
     width, widest = spread(runs)
     if widest:

@@ -255,7 +255,7 @@ TEST_CASE("a late device whose every n-th allocation, copy or event fails loses 
   const Failing what = GENERATE(Failing::kAllocations, Failing::kCopies, Failing::kEvents, Failing::kAll);
   for (const std::uint64_t kth : {2U, 5U}) {
     const auto target = delayed(16 * kMiB, 50 + kth);
-    work_while_failing(*target, what, kth, short_form("operations on a late, failing device", 4000, 1000));
+    work_while_failing(*target, what, kth, long_test("operations on a late, failing device", 4000, 1200));
     for (const device::Violation& violation : target->violations()) UNSCOPED_INFO(violation.text);
     CHECK(target->violation_count() == 0);
   }

@@ -5,8 +5,7 @@
 // Invariants
 //   * A lookup that hits writes its entry's cache line and nothing else, and takes no lock.
 //   * Everything else happens under `mutex`, the miss lock. It is never held while bytes are copied; entries whose
-//   bytes
-//     are being copied are exclusive, and who needs one of them waits for `moved`.
+//     bytes are being copied are exclusive, and who needs one of them waits for `moved`.
 //   * An entry that the index names is visible or exclusive, and belongs to the policy of its pool.
 // docs/cache.md tells the whole protocol. Users see VoiceCache, not this.
 #pragma once
@@ -186,6 +185,8 @@ class CacheCore final : public PolicyEntries {
     table.give(number);
   }
 
+  [[nodiscard]] PoolState& pool(Pool which) { return which == Pool::kRows ? row_pool : blob_pool; }
+  [[nodiscard]] const PoolState& pool(Pool which) const { return which == Pool::kRows ? row_pool : blob_pool; }
   [[nodiscard]] PoolState& pool_of(const Entry& entry) { return entry.place.blob ? blob_pool : row_pool; }
 
   /// Hits of entries that are there, from their words; the rest is counted as entries go.

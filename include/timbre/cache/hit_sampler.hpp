@@ -10,7 +10,7 @@
 // Invariants
 //   * Only hits whose tag is sampled write anything, and only to the stripe, which shares no cache line with another.
 //   * Atomics are relaxed but for the pair that publishes a slot: `written` is stored with release, loaded with
-//   acquire.
+//     acquire.
 //   * Whatever racing writers leave in `written`, a reader reads no more than kSlots tags of a stripe.
 #pragma once
 

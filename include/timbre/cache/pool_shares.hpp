@@ -12,10 +12,9 @@
 #include <array>
 #include <cstdint>
 
-namespace timbre::cache {
+#include "timbre/cache/stats.hpp"
 
-enum class Pool : std::uint8_t { kRows = 0, kBlobs = 1 };
-[[nodiscard]] constexpr Pool other(Pool pool) { return pool == Pool::kRows ? Pool::kBlobs : Pool::kRows; }
+namespace timbre::cache {
 
 class PoolShares {
  public:

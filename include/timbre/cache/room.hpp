@@ -68,10 +68,8 @@ class Room {
 
   /// Before the pools go: waits for the copies whose end was not told.
   void wait_for_copies() {
-    for (const Unsettled& copies : unsettled_) {
-      const Result<device::Event> end =
-          copies.end ? Result<device::Event>(*copies.end) : core_.device.record(device::Stream::kDefault);
-      if (end) static_cast<void>(core_.device.wait(*end));
+    for (Unsettled& copies : unsettled_) {
+      if (has_end(copies)) static_cast<void>(core_.device.wait(*copies.end));
     }
   }
 
@@ -125,7 +123,7 @@ class Room {
 
   /// The first entry in the policy's order that is not in use goes.
   bool evict_one(Pool pool, EvictionCause cause) {
-    PoolState& state = pool == Pool::kRows ? core_.row_pool : core_.blob_pool;
+    PoolState& state = core_.pool(pool);
     for (std::uint64_t tries = state.entries; tries > 0; --tries) {
       const EntryNumber victim = state.policy->next_victim();
       if (victim == kNoEntry) return false;
@@ -243,15 +241,24 @@ class Room {
     return copied;
   }
 
+  struct Unsettled {
+    std::uint32_t page = kNoPage;    // closed
+    std::vector<RowPool::Row> rows;  // owned by kBeingCopied
+    std::optional<device::Event> end;
+  };
+
+  /// Whether there is an event after the copies; records one where there was none.
+  bool has_end(Unsettled& copies) {
+    if (copies.end) return true;
+    const Result<device::Event> end = core_.device.record(kCopyStream);
+    if (end) copies.end = *end;
+    return end.ok();
+  }
+
   /// Gives back what copies still held whose end was not told, where it is told now. @return whether nothing is left.
   bool settle() {
     std::erase_if(unsettled_, [this](Unsettled& copies) {
-      if (!copies.end) {
-        const Result<device::Event> end = core_.device.record(device::Stream::kDefault);
-        if (!end) return false;
-        copies.end = *end;
-      }
-      if (!core_.device.passed(*copies.end)) return false;
+      if (!has_end(copies) || !core_.device.passed(*copies.end)) return false;
       for (const RowPool::Row& row : copies.rows) core_.rows.give(row);
       core_.rows.reopen(copies.page);
       return true;
@@ -266,28 +273,22 @@ class Room {
   };
 
   CopyEnd copy(const std::vector<Move>& moves) {
-    constexpr auto kStream = device::Stream::kDefault;
     bool good = true;
     for (const Move& move : moves) {
       const std::size_t bytes = core_.rows.page(move.from.page).row_bytes;
       good = good && core_.device
                          .copy(core_.rows.address(move.to.page, move.to.row),
-                               core_.rows.address(move.from.page, move.from.row), bytes, kStream)
+                               core_.rows.address(move.from.page, move.from.row), bytes, kCopyStream)
                          .ok();
     }
     // Also after a failure: the copies before it still read and write.
-    const Result<device::Event> end = core_.device.record(kStream);
+    const Result<device::Event> end = core_.device.record(kCopyStream);
     if (!end.ok() || !core_.device.wait(*end).ok()) return CopyEnd::kUnknown;
     return good ? CopyEnd::kCopied : CopyEnd::kFailed;
   }
 
-  struct Unsettled {
-    std::uint32_t page = kNoPage;    // closed
-    std::vector<RowPool::Row> rows;  // owned by kBeingCopied
-    std::optional<device::Event> end;
-  };
-
   static constexpr std::size_t kLookedAt = 64;
+  static constexpr device::Stream kCopyStream = device::Stream::kDefault;
 
   CacheCore& core_;
   std::uint64_t page_bytes_;

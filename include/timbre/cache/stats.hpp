@@ -10,6 +10,10 @@
 
 namespace timbre::cache {
 
+/// The two kinds of memory that entries have.
+enum class Pool : std::uint8_t { kRows = 0, kBlobs = 1 };
+[[nodiscard]] constexpr Pool other(Pool pool) { return pool == Pool::kRows ? Pool::kBlobs : Pool::kRows; }
+
 /// Why an entry went.
 enum class EvictionCause : std::uint8_t {
   kRoom,      ///< a new entry needed the bytes

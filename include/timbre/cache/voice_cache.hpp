@@ -133,31 +133,26 @@ class VoiceCache {
   /// either way; an equal one stays and is what the lease is on. Errors: kOutOfMemory (no room in the index), and the
   /// reservation is dropped; kInvalidArgument (a reservation that was published or moved from).
   [[nodiscard]] Result<Lease> publish(Reservation&& filled) {
-    Reservation reserved(std::move(filled));
+    Reservation reserved(std::move(filled));  // made before the lock: it is dropped without it
     if (reserved.core_ == nullptr) return Error{Status::kInvalidArgument, "this reservation was published before"};
     Entry& entry = core_.table[reserved.entry_];
     const std::string_view id = entry.id();
     const std::uint32_t tag = core_.tag_of(id);
     Room::Lock lock(core_.mutex);
-    CacheCore& core = *reserved.core_;
-    const EntryNumber there = core.find(lock, id, tag);
-    if (there != kNoEntry && core.table[there].version == entry.version) {
-      core.acquire_quietly(there);
-      lock.unlock();
-      return Lease(core, there, false);
+    const EntryNumber there = core_.find(lock, id, tag);
+    if (there != kNoEntry && core_.table[there].version == entry.version) {
+      core_.acquire_quietly(there);
+      return Lease(core_, there, false);
     }
     if (reserved.transient_) {
-      if (there != kNoEntry) core.remove(there, EvictionCause::kReplaced);
-      core.hide(reserved.entry_);
+      if (there != kNoEntry) core_.remove(there, EvictionCause::kReplaced);
+      core_.hide(reserved.entry_);
     } else {
-      if (Result<void> ready = core.index.prepare_insert(); !ready) {
-        lock.unlock();
-        return std::move(ready).error();
-      }
-      core.show(reserved.entry_, tag, there, reserved.admission_);
+      if (Result<void> ready = core_.index.prepare_insert(); !ready) return std::move(ready).error();
+      core_.show(reserved.entry_, tag, there, reserved.admission_);
     }
     reserved.core_ = nullptr;
-    return Lease(core, reserved.entry_, true);
+    return Lease(core_, reserved.entry_, true);
   }
 
   /// The id is found no more. Leases on it stay good. @return whether it was there.
@@ -187,9 +182,8 @@ class VoiceCache {
   [[nodiscard]] std::vector<EntryInfo> coldest(Pool pool, std::size_t limit) {
     std::vector<EntryInfo> found;
     const Room::Lock lock(core_.mutex);
-    PoolState& state = pool == Pool::kRows ? core_.row_pool : core_.blob_pool;
     if (limit == 0) return found;
-    state.policy->walk([&](EntryNumber number) {
+    core_.pool(pool).policy->walk([&](EntryNumber number) {
       const Entry& entry = core_.table[number];
       found.push_back({std::string(entry.id()), entry.version, core_.bytes(entry), pool});
       return found.size() < limit;
@@ -305,7 +299,7 @@ class VoiceCache {
 
 inline PoolStats VoiceCache::pool_stats(Pool pool) const {
   const bool rows = pool == Pool::kRows;
-  const PoolState& state = rows ? core_.row_pool : core_.blob_pool;
+  const PoolState& state = core_.pool(pool);
   PoolStats stats;
   stats.policy = rows ? options_.rows : options_.blobs;
   stats.entries = state.entries;

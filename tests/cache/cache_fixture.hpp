@@ -4,6 +4,7 @@
 // and between, so that a wrong, torn or freed one is seen.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -15,6 +16,17 @@
 #include "timbre/device/host_device.hpp"
 
 namespace timbre::cache::test {
+
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+inline constexpr std::uint64_t kPage = 65'536;  // of the devices below, in bytes
+inline constexpr std::uint64_t kRow = 1280;     // content [128] and style [192] in fp32
+
+inline CacheOptions with_budget(std::uint64_t bytes, PolicyKind kind = PolicyKind::kAuto) {
+  CacheOptions options;
+  options.budget_bytes = bytes;
+  options.rows = options.blobs = kind;
+  return options;
+}
 
 /// 16 bytes, as an id of 128 bits.
 inline std::string id_of(std::uint64_t number) {
@@ -85,6 +97,15 @@ inline bool is_whole(device::Device& device, const Lease& lease, std::uint64_t n
   if (!device.download(words.data(), lease.address(), lease.bytes(), stream)) return false;
   const Result<device::Event> end = device.record(stream);
   return end && device.wait(*end) && is_payload(words.data(), number, version, lease.bytes());
+}
+
+/// Nobody has a lease, and nothing is kept for one.
+inline void check_no_leases(const CacheStats& stats) {
+  CHECK(stats.leases == 0);
+  CHECK(stats.leased_bytes == 0);
+  CHECK(stats.retired_entries == 0);
+  CHECK(stats.retired_bytes == 0);
+  CHECK(stats.transient_bytes == 0);
 }
 
 }  // namespace timbre::cache::test

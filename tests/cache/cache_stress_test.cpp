@@ -138,9 +138,7 @@ class Worker {
 };
 
 void stress(device::Device& target, std::uint64_t operations, std::uint64_t seed, PolicyKind kind) {
-  CacheOptions options;
-  options.budget_bytes = kBudget;
-  options.rows = options.blobs = kind;
+  CacheOptions options = with_budget(kBudget, kind);
   options.first_use_count = EntryUse::kHalf - 3;
   VoiceCache cache(target, options);
   Stress shared(target, cache);
@@ -154,11 +152,7 @@ void stress(device::Device& target, std::uint64_t operations, std::uint64_t seed
   CHECK(shared.failed == 0);
   CHECK(shared.checked > operations / 2);
   CacheStats stats = cache.stats();
-  CHECK(stats.leases == 0);
-  CHECK(stats.leased_bytes == 0);
-  CHECK(stats.retired_entries == 0);
-  CHECK(stats.retired_bytes == 0);
-  CHECK(stats.transient_bytes == 0);
+  check_no_leases(stats);
   CHECK(stats.moved_rows > 0);
   cache.clear();
   cache.trim(kBudget);

@@ -22,17 +22,6 @@ namespace device = timbre::device;
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kPage = 65'536;
-constexpr std::uint64_t kRow = 1280;
-
-CacheOptions with_budget(std::uint64_t bytes, PolicyKind kind = PolicyKind::kAuto) {
-  CacheOptions options;
-  options.budget_bytes = bytes;
-  options.rows = options.blobs = kind;
-  return options;
-}
-
 /// All work is done, even where the device records no event.
 void finish(device::HostDevice&) {}
 void finish(device::DelayedDevice& target) { REQUIRE(target.drain()); }
@@ -147,11 +136,7 @@ void check_books(Target& target, VoiceCache& cache) {
   finish(target);
   cache.poll();
   CacheStats stats = cache.stats();
-  CHECK(stats.leases == 0);
-  CHECK(stats.leased_bytes == 0);
-  CHECK(stats.retired_entries == 0);
-  CHECK(stats.retired_bytes == 0);
-  CHECK(stats.transient_bytes == 0);
+  check_no_leases(stats);
   CHECK(stats.held_bytes == target.usage().live_pages * kPage);
   cache.clear();
   cache.trim(UINT64_MAX);

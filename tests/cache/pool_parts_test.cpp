@@ -25,9 +25,6 @@ using timbre::Status;
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-constexpr std::size_t kPage = 65'536;
-
 bool is_in(const IdIndex& index, std::uint32_t tag, EntryNumber entry) {
   return index.find(tag, [&](EntryNumber found) { return found == entry; });
 }

@@ -32,28 +32,13 @@ namespace device = timbre::device;
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kPage = 65'536;
-constexpr std::uint64_t kRow = 1280;
-
-CacheOptions with_budget(std::uint64_t bytes, PolicyKind kind = PolicyKind::kAuto) {
-  CacheOptions options;
-  options.budget_bytes = bytes;
-  options.rows = options.blobs = kind;
-  return options;
-}
-
 /// Nobody holds anything, and every byte that is held belongs to an entry that lookups find.
 /// @param other_pages  of the device, that are not the cache's
 template <class Target>
 void check_quiet(VoiceCache& cache, const Target& target, std::uint64_t other_pages = 0) {
   cache.poll();
   const CacheStats stats = cache.stats();
-  CHECK(stats.leases == 0);
-  CHECK(stats.leased_bytes == 0);
-  CHECK(stats.retired_entries == 0);
-  CHECK(stats.retired_bytes == 0);
-  CHECK(stats.transient_bytes == 0);
+  check_no_leases(stats);
   CHECK(stats.held_bytes == (target.usage().live_pages - other_pages) * kPage);
   std::uint64_t rows = 0;
   std::uint64_t blobs = 0;

@@ -13,16 +13,6 @@ using timbre::Status;
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kRow = 1280;
-
-CacheOptions with_budget(std::uint64_t bytes, PolicyKind kind = PolicyKind::kLru) {
-  CacheOptions options;
-  options.budget_bytes = bytes;
-  options.rows = options.blobs = kind;
-  return options;
-}
-
 void fill(VoiceCache& cache, timbre::device::Device& device, std::uint64_t count, std::uint64_t bytes = kRow) {
   for (std::uint64_t number = 0; number < count; ++number) REQUIRE(load(cache, device, number, 1, bytes));
 }
@@ -31,7 +21,7 @@ void fill(VoiceCache& cache, timbre::device::Device& device, std::uint64_t count
 
 TEST_CASE("a voice that was published is found by its id, with its version and its bytes", "[cache]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   CHECK_FALSE(cache.lookup(id_of(1)));
   REQUIRE(load(cache, *device, 1, 5, kRow));
   const Lease lease = cache.lookup(id_of(1));
@@ -49,7 +39,7 @@ TEST_CASE("a voice that was published is found by its id, with its version and i
 
 TEST_CASE("ids of 1 to 512 bytes are compared in full", "[cache][id]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(4 * kMiB));
+  VoiceCache cache(*device, with_budget(4 * kMiB, PolicyKind::kLru));
   std::vector<std::string> ids;
   for (const std::size_t length : {1U, 15U, 16U, 17U, 511U, 512U}) {
     ids.emplace_back(length, 'a');
@@ -76,7 +66,7 @@ TEST_CASE("ids of 1 to 512 bytes are compared in full", "[cache][id]") {
 
 TEST_CASE("a lease keeps the old version while the voice is put again", "[cache][lease]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   Lease old = *load(cache, *device, 1, 1, kRow);
   REQUIRE(load(cache, *device, 1, 2, kRow));
   CHECK(old.version().sequence == 1);
@@ -92,7 +82,7 @@ TEST_CASE("a lease keeps the old version while the voice is put again", "[cache]
 
 TEST_CASE("a voice that is published in the same version again stays where it is", "[cache][version]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   const Lease first = *load(cache, *device, 1, 1, kRow);
   const Lease second = *load(cache, *device, 1, 1, kRow);
   CHECK(first.address() == second.address());
@@ -105,7 +95,7 @@ TEST_CASE("a voice that is published in the same version again stays where it is
 
 TEST_CASE("a removed voice is found no more, and its lease reads on", "[cache][lease]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   const Lease lease = *load(cache, *device, 1, 1, kRow);
   CHECK(cache.remove(id_of(1)));
   CHECK_FALSE(cache.remove(id_of(1)));
@@ -120,7 +110,7 @@ TEST_CASE("a removed voice is found no more, and its lease reads on", "[cache][l
 
 TEST_CASE("a reservation that is dropped leaves nothing", "[cache]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   { const auto room = cache.reserve(id_of(1), kRow, {}); }
   CHECK_FALSE(cache.lookup(id_of(1)));
   CHECK(cache.stats().rows.live_bytes == 0);
@@ -128,7 +118,7 @@ TEST_CASE("a reservation that is dropped leaves nothing", "[cache]") {
 
 TEST_CASE("a walk shows the coldest first, as an ordered dictionary does", "[cache][walk]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   fill(cache, *device, 5);
   CHECK_FALSE(cache.lookup("unknown"));  // the tick goes on
   CHECK(cache.lookup(id_of(1)));
@@ -140,7 +130,7 @@ TEST_CASE("a walk shows the coldest first, as an ordered dictionary does", "[cac
 
 TEST_CASE("a cache without a byte still serves, outside the budget", "[cache][budget]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(0));
+  VoiceCache cache(*device, with_budget(0, PolicyKind::kLru));
   Lease lease = *load(cache, *device, 1, 1, kRow);
   CHECK(is_whole(*device, lease, 1));
   CHECK_FALSE(cache.lookup(id_of(1)));
@@ -154,7 +144,7 @@ TEST_CASE("a cache without a byte still serves, outside the budget", "[cache][bu
 
 TEST_CASE("when every row is leased a voice comes in outside the budget and nobody loses a byte", "[cache][budget]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(2 * 65'536));
+  VoiceCache cache(*device, with_budget(2 * 65'536, PolicyKind::kLru));
   std::vector<Lease> leases;
   for (std::uint64_t number = 0; number < 150; ++number) leases.push_back(*load(cache, *device, number, 1, kRow));
   for (std::uint64_t number = 0; number < 150; ++number) CHECK(is_whole(*device, leases[number], number));
@@ -169,7 +159,7 @@ TEST_CASE("when every row is leased a voice comes in outside the budget and nobo
 TEST_CASE("after a shrink to a half the coldest half is gone, the hottest is there and the bytes are back",
           "[cache][budget][compaction]") {
   const auto device = host(256 * kMiB);
-  VoiceCache cache(*device, with_budget(32 * kMiB));
+  VoiceCache cache(*device, with_budget(32 * kMiB, PolicyKind::kLru));
   constexpr std::uint64_t kCount = 20'000;
   fill(cache, *device, kCount);
   // The hot half lies scattered over all pages.
@@ -198,7 +188,7 @@ TEST_CASE("after a shrink to a half the coldest half is gone, the hottest is the
 
 TEST_CASE("a trim leaves leased bytes alone and says what it got", "[cache][budget]") {
   const auto device = host(256 * kMiB);
-  VoiceCache cache(*device, with_budget(8 * kMiB));
+  VoiceCache cache(*device, with_budget(8 * kMiB, PolicyKind::kLru));
   fill(cache, *device, 4000);
   std::vector<Lease> leases;
   for (std::uint64_t number = 0; number < 4000; number += 400) leases.push_back(cache.lookup(id_of(number)));
@@ -213,7 +203,7 @@ TEST_CASE("a trim leaves leased bytes alone and says what it got", "[cache][budg
 
 TEST_CASE("voices of many sizes share the budget without a size class starving", "[cache][rows]") {
   const auto device = host(256 * kMiB);
-  VoiceCache cache(*device, with_budget(4 * kMiB));
+  VoiceCache cache(*device, with_budget(4 * kMiB, PolicyKind::kLru));
   for (std::uint64_t round = 0; round < 6; ++round) {
     const std::uint64_t bytes = 256 + round * 2048;
     for (std::uint64_t number = 0; number < 3000; ++number) {
@@ -228,7 +218,7 @@ TEST_CASE("voices of many sizes share the budget without a size class starving",
 
 TEST_CASE("a batch gives a lease or none for each id, repeated and unknown ones too", "[cache][batch]") {
   const auto device = host(64 * kMiB);
-  VoiceCache cache(*device, with_budget(kMiB));
+  VoiceCache cache(*device, with_budget(kMiB, PolicyKind::kLru));
   fill(cache, *device, 3);
   const std::string first = id_of(0);
   const std::string third = id_of(2);
@@ -245,7 +235,7 @@ TEST_CASE("a batch gives a lease or none for each id, repeated and unknown ones 
 
 TEST_CASE("a lease given back on a stream lasts until the stream has passed", "[cache][stream]") {
   const auto device = delayed(64 * kMiB, 1);
-  VoiceCache cache(*device, with_budget(65'536));
+  VoiceCache cache(*device, with_budget(65'536, PolicyKind::kLru));
   constexpr auto kConsumer = timbre::device::Stream{7};
   Lease lease = *load(cache, *device, 1, 1, 32'768);
   device->hold(kConsumer);

@@ -15,11 +15,7 @@ DeviceUnderTest delayed_under_test(std::size_t page_count, bool maps_pages, std:
   options.seed = seed;
   auto made = DelayedDevice::create(options);
   DelayedDevice& delayed = **made;
-  DeviceUnderTest test;
-  test.device = std::move(*made);
-  for (std::uintptr_t i = 1; i <= 4; ++i) test.streams.push_back(Stream{i});
-  test.script = &delayed.script();
-  test.live_pages = [&delayed] { return delayed.usage().live_pages; };
+  DeviceUnderTest test = under_test(std::move(*made));
   test.complaints = [&delayed] {
     for (const Violation& violation : delayed.violations()) UNSCOPED_INFO(violation.text);
     return delayed.violation_count();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "timbre/device/device.hpp"
@@ -22,6 +23,18 @@ struct DeviceUnderTest {
   std::function<std::uint64_t()> live_pages;  // handed out now
   std::function<std::uint64_t()> complaints;  // rules that the test itself broke, where the device tells
 };
+
+/// A scripted device of ours, with four streams; who makes it says how it complains.
+template <typename Target>
+DeviceUnderTest under_test(std::unique_ptr<Target> made) {
+  Target& target = *made;
+  DeviceUnderTest test;
+  test.device = std::move(made);
+  for (std::uintptr_t i = 1; i <= 4; ++i) test.streams.push_back(Stream{i});
+  test.script = &target.script();
+  test.live_pages = [&target] { return target.usage().live_pages; };
+  return test;
+}
 
 /// Makes a device with room for so many pages.
 using MakeDevice = std::function<DeviceUnderTest(std::size_t page_count)>;

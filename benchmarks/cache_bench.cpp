@@ -109,30 +109,28 @@ std::size_t first_request(const benchmark::State& state, const IdList& requests)
   return requests.size() / static_cast<std::size_t>(state.threads()) * static_cast<std::size_t>(state.thread_index());
 }
 
-template <typename Cache>
-void hit(benchmark::State& state, Resident<Cache>& resident) {
+/// @param found  (cache, id) -> whether the id was there
+template <typename Cache, typename Found>
+void ask(benchmark::State& state, Resident<Cache>& resident, Found found) {
   Cache& cache = resident.cache();
   const IdList& requests = resident.workload().requests;
   std::size_t at = first_request(state, requests);
   std::uint64_t misses = 0;
   for (auto _ : state) {
-    misses += cache.hit(requests[at]) ? 0 : 1;
+    misses += found(cache, requests[at]) ? 0 : 1;
     if (++at == requests.size()) at = 0;
   }
   if (misses != 0) state.SkipWithError("a request missed");
 }
 
 template <typename Cache>
+void hit(benchmark::State& state, Resident<Cache>& resident) {
+  ask(state, resident, [](Cache& cache, std::string_view id) { return cache.hit(id); });
+}
+
+template <typename Cache>
 void read(benchmark::State& state, Resident<Cache>& resident) {
-  Cache& cache = resident.cache();
-  const IdList& requests = resident.workload().requests;
-  std::size_t at = first_request(state, requests);
-  std::uint64_t misses = 0;
-  for (auto _ : state) {
-    misses += cache.read(requests[at]) == 0 ? 1 : 0;
-    if (++at == requests.size()) at = 0;
-  }
-  if (misses != 0) state.SkipWithError("a request missed");
+  ask(state, resident, [](Cache& cache, std::string_view id) { return cache.read(id) != 0; });
 }
 
 template <typename Cache>

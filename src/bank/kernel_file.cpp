@@ -70,4 +70,8 @@ std::string_view line_of(std::string_view text, std::string_view key) {
   return {};
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, std::min<std::size_t>(text.find('\n'), 32)));
+}
+
 }  // namespace timbre::bank

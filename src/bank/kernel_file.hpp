@@ -23,4 +23,7 @@ namespace timbre::bank {
 /// The rest of the first line that begins with `key` and a separator (a colon or a blank); empty where there is none.
 [[nodiscard]] std::string_view line_of(std::string_view text, std::string_view key);
 
+/// For messages: the first line, of at most 32 bytes.
+[[nodiscard]] std::string first_line(std::string_view text);
+
 }  // namespace timbre::bank

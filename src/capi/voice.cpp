@@ -96,8 +96,9 @@ timbre_status timbre_voice_put(timbre_engine* engine, const char* id, const timb
     Result<timbre::voice::VoiceRecord> owned = read_record(record);
     if (!owned) return timbre::Error{owned.error().status, fmt::format("voice '{}': {}", *name, owned.error().message)};
     if (Result<void> fit = check_loaded_model(**state, *name, *owned); !fit) return fit;
-    const std::uint64_t version = (*state)->voices().put(*name, std::move(*owned));
-    if (out_version != nullptr) *out_version = version;
+    const Result<timbre::store::Version> version = (*state)->voices().put(*name, std::move(*owned));
+    if (!version) return version.error();
+    if (out_version != nullptr) *out_version = version->sequence;
     return {};
   });
 }
@@ -126,16 +127,17 @@ timbre_status timbre_voice_list(timbre_engine* engine, const char* prefix, const
     Result<std::string> after = read_text(cursor, "cursor");
     if (!after) return std::move(after).error();
     constexpr std::size_t kPage = 1024;
-    const std::vector<std::string> ids = (*state)->voices().list(*begin, *after, kPage);
-    if (ids.empty()) return Status::kDone;
+    const Result<std::vector<std::string>> ids = (*state)->voices().list(*begin, *after, kPage);
+    if (!ids) return ids.error();
+    if (ids->empty()) return Status::kDone;
     std::uint64_t size = 0;
-    for (const std::string& id : ids) {
+    for (const std::string& id : *ids) {
       if (id.size() + 1 > capacity - size) break;
       std::memcpy(out_ids + size, id.c_str(), id.size() + 1);
       size += id.size() + 1;
       ++*out_count;
     }
-    *out_size = *out_count == 0 ? ids.front().size() + 1 : size;
+    *out_size = *out_count == 0 ? ids->front().size() + 1 : size;
     if (*out_count == 0) return invalid(fmt::format("room for {} bytes, the next id needs {}", capacity, *out_size));
     return Status::kOk;
   });

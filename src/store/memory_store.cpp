@@ -3,19 +3,61 @@
 
 #include <fmt/format.h>
 
+#include "voice/packed_voice.hpp"
+
 namespace timbre::store {
 namespace {
 
 Error not_found(std::string_view id) { return {Status::kNotFound, fmt::format("there is no voice '{}'", id)}; }
 
+class MemoryLoad final : public VoiceLoad {
+ public:
+  MemoryLoad(const MemoryStore& store, std::string_view id) : store_(store), id_(id) {}
+
+  Result<std::optional<StoredVoice>> pump(Deadline) override {
+    Result<StoredVoice> found = store_.read(id_);
+    if (!found) return std::move(found).error();
+    return std::optional<StoredVoice>(std::move(*found));
+  }
+
+ private:
+  const MemoryStore& store_;
+  std::string id_;
+};
+
+Result<void> check_expected(std::string_view id, const Version& there, const std::optional<Expected>& expected) {
+  if (!expected) return {};
+  const bool same_bytes = !expected->checksum || *expected->checksum == there.checksum;
+  if (expected->sequence == there.sequence && same_bytes) return {};
+  if (there.sequence == 0) {
+    return Error{Status::kConflict,
+                 fmt::format("voice '{}': expected version {}, there is none", id, expected->sequence)};
+  }
+  return Error{Status::kConflict, fmt::format("voice '{}': expected version {}, found {}{}", id, expected->sequence,
+                                              there.sequence, same_bytes ? "" : " with other bytes")};
+}
+
 }  // namespace
 
-std::uint64_t MemoryStore::put(std::string_view id, voice::VoiceRecord record) {
-  auto kept = std::make_shared<const voice::VoiceRecord>(std::move(record));
+Result<std::unique_ptr<VoiceLoad>> MemoryStore::begin_load(std::string_view id) {
+  return std::unique_ptr<VoiceLoad>(std::make_unique<MemoryLoad>(*this, id));
+}
+
+Result<Version> MemoryStore::put(std::string_view id, voice::VoiceRecord record, std::optional<Expected> expected) {
+  StoredVoice kept{std::make_shared<const voice::VoiceRecord>(std::move(record)), {}};
+  kept.version.checksum = voice::checksum(*kept.record);
   const std::lock_guard lock(mutex_);
-  voice::Voice& slot = voices_[std::string(id)];
-  slot = {std::move(kept), ++last_version_};
-  return slot.version;
+  const auto found = voices_.find(id);
+  const Version there = found == voices_.end() ? Version{} : found->second.version;
+  if (Result<void> fits = check_expected(id, there, expected); !fits) return std::move(fits).error();
+  kept.version.sequence = ++last_sequence_;
+  const Version version = kept.version;
+  if (found == voices_.end()) {
+    voices_.emplace(id, std::move(kept));
+  } else {
+    found->second = std::move(kept);
+  }
+  return version;
 }
 
 Result<void> MemoryStore::remove(std::string_view id) {
@@ -26,7 +68,8 @@ Result<void> MemoryStore::remove(std::string_view id) {
   return {};
 }
 
-std::vector<std::string> MemoryStore::list(std::string_view prefix, std::string_view cursor, std::size_t limit) const {
+Result<std::vector<std::string>> MemoryStore::list(std::string_view prefix, std::string_view cursor,
+                                                   std::size_t limit) {
   const std::lock_guard lock(mutex_);
   auto at = !cursor.empty() && cursor >= prefix ? voices_.upper_bound(cursor) : voices_.lower_bound(prefix);
   std::vector<std::string> ids;
@@ -34,17 +77,23 @@ std::vector<std::string> MemoryStore::list(std::string_view prefix, std::string_
   return ids;
 }
 
-Result<std::optional<voice::Voice>> MemoryStore::try_get(std::string_view id) {
+Result<StoredVoice> MemoryStore::read(std::string_view id) const {
   const std::lock_guard lock(mutex_);
   const auto found = voices_.find(id);
   if (found == voices_.end()) return not_found(id);
-  return std::optional<voice::Voice>(found->second);
+  return found->second;
+}
+
+Result<std::optional<voice::Voice>> MemoryStore::try_get(std::string_view id) {
+  Result<voice::Voice> known = get(id);
+  if (!known) return std::move(known).error();
+  return std::optional<voice::Voice>(std::move(*known));
 }
 
 Result<voice::Voice> MemoryStore::get(std::string_view id) {
-  Result<std::optional<voice::Voice>> known = try_get(id);
+  Result<StoredVoice> known = read(id);
   if (!known) return std::move(known).error();
-  return **known;
+  return voice::Voice{std::move(known->record), known->version.sequence};
 }
 
 }  // namespace timbre::store

@@ -4,7 +4,7 @@
 //
 // Invariants
 //   * Ids are compared in full. Versions rise with every put of any id and are never reused.
-//   * A reader's Voice survives re-put and removal.
+//   * A reader's record survives re-put and removal.
 #pragma once
 
 #include <map>
@@ -12,20 +12,22 @@
 #include <string>
 #include <vector>
 
+#include "store/voice_store.hpp"
 #include "voice/voice_source.hpp"
 
 namespace timbre::store {
 
-/// Thread safety: all members from any thread; none blocks beyond its mutex.
-class MemoryStore final : public voice::VoiceSource {
+/// None of its members blocks beyond its mutex; a load is done at its first pump.
+class MemoryStore final : public VoiceStore, public voice::VoiceSource {
  public:
-  /// Keeps a checked record under `id`. @return its version.
-  std::uint64_t put(std::string_view id, voice::VoiceRecord record);
-  /// kNotFound if there is none.
-  Result<void> remove(std::string_view id);
-  /// Up to `limit` ids in byte order that begin with `prefix` and come after `cursor` (empty = from the start).
-  [[nodiscard]] std::vector<std::string> list(std::string_view prefix, std::string_view cursor,
-                                              std::size_t limit) const;
+  [[nodiscard]] Result<std::unique_ptr<VoiceLoad>> begin_load(std::string_view id) override;
+  Result<Version> put(std::string_view id, voice::VoiceRecord record, std::optional<Expected> expected = {}) override;
+  Result<void> remove(std::string_view id) override;
+  [[nodiscard]] Result<std::vector<std::string>> list(std::string_view prefix, std::string_view cursor,
+                                                      std::size_t limit) override;
+
+  /// What is there now. Error: kNotFound.
+  [[nodiscard]] Result<StoredVoice> read(std::string_view id) const;
 
   Result<std::optional<voice::Voice>> try_get(std::string_view id) override;
   Result<voice::Voice> get(std::string_view id) override;
@@ -33,8 +35,8 @@ class MemoryStore final : public voice::VoiceSource {
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::map<std::string, voice::Voice, std::less<>> voices_;
-  std::uint64_t last_version_ = 0;
+  std::map<std::string, StoredVoice, std::less<>> voices_;
+  std::uint64_t last_sequence_ = 0;
 };
 
 }  // namespace timbre::store

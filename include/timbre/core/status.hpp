@@ -27,6 +27,7 @@ enum class Status : std::int32_t {
   kForked = -13,
   kInvalidToken = -14,
   kInternal = -15,
+  kConflict = -16,
 };
 
 }  // namespace timbre

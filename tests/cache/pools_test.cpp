@@ -240,10 +240,40 @@ TEST_CASE("the budget moves to the pool that saves more loading, whatever the mi
   CHECK(saved - worst > (best - worst) * 0.7);
 }
 
+TEST_CASE("the only pool in use has the whole budget, and half of it when the other one comes", "[cache][pools]") {
+  const auto target = host(kShared);
+  VoiceCache cache(*target, with_budget(kShared, PolicyKind::kS3Fifo));
+  REQUIRE(load_head(cache, 1, 1));
+  CHECK(cache.stats().rows.share_bytes == kShared);
+  REQUIRE(load_head(cache, kFirstBlob, 1));
+  CHECK(cache.stats().rows.share_bytes == kShared / 2);
+  CHECK(cache.stats().blobs.share_bytes == kShared / 2);
+}
+
+TEST_CASE("who owns a row is looked up to move it, and forgotten when none has moved for long", "[cache][pools]") {
+  const auto target = host(16 * kMiB);
+  VoiceCache cache(*target, with_budget(16 * kMiB, PolicyKind::kLru));
+  constexpr std::uint64_t kRows = 4096;
+  for (std::uint64_t number = 0; number < kRows; ++number) REQUIRE(load_head(cache, number, 1));
+  const std::uint64_t unknown = cache.stats().overhead_bytes;
+  for (std::uint64_t number = 0; number < kRows; number += 2) REQUIRE(cache.remove(id_of(number)));
+  cache.trim(kPage);
+  for (std::uint64_t number = 0; number < kRows; number += 2) REQUIRE(load_head(cache, number, 1));
+  const CacheStats known = cache.stats();
+  REQUIRE(known.rows.entries == kRows);
+  CHECK(known.moved_rows > 0);
+  CHECK(known.overhead_bytes >= unknown + kRows * sizeof(EntryNumber));
+  for (std::uint64_t round = 0; round < 2 * kRows; ++round) {
+    REQUIRE(cache.remove(id_of(round % kRows)));
+    REQUIRE(load_head(cache, round % kRows, 1));
+  }
+  CHECK(cache.stats().moved_rows == known.moved_rows);
+  CHECK(cache.stats().overhead_bytes == unknown);
+}
+
 TEST_CASE("the budget moves back when the mix of requests does", "[cache][pools]") {
   const auto target = host(kShared);
   VoiceCache cache(*target, with_budget(kShared, PolicyKind::kS3Fifo));
-  CHECK(cache.stats().rows.share_bytes == kShared / 2);
   run(cache, cache, 60, 100'000);
   const std::uint64_t few = cache.stats().rows.share_bytes;
   CHECK(few < kShared / 8);

@@ -253,6 +253,44 @@ TEST_CASE("a lease given back on a stream lasts until the stream has passed", "[
   CHECK(device->violation_count() == 0);
 }
 
+TEST_CASE("a note stays with its entry until the memory goes back, and is told then, once", "[cache][note]") {
+  const auto memory = host(4 * kMiB);
+  std::vector<std::uint32_t> gone;
+  CacheOptions options = with_budget(4 * kPage, PolicyKind::kLru);
+  options.note_gone = [&gone](std::uint32_t note) { gone.push_back(note); };
+  VoiceCache cache(*memory, options);
+  const auto put = [&cache](std::uint64_t number, std::uint64_t version, std::uint64_t bytes, std::uint32_t note) {
+    auto room = cache.reserve(id_of(number), bytes, {version, number}, Admission::kDemand, note);
+    REQUIRE(room);
+    auto shown = cache.publish(std::move(*room));
+    REQUIRE(shown);
+    CHECK(shown->note() == note);
+    return std::move(*shown);
+  };
+
+  put(1, 1, kRow, 0);
+  put(2, 1, kRow, 7);
+  Lease blob = put(3, 1, 2 * kPage, UINT32_MAX);
+  CHECK(cache.lookup(id_of(1)).note() == 0);
+  CHECK(cache.lookup(id_of(2)).note() == 7);
+
+  put(2, 1, kRow, 7);  // the same version: what was reserved goes, and the entry stays
+  CHECK(gone == std::vector<std::uint32_t>{7});
+  put(2, 2, kRow, 8);
+  CHECK(gone == std::vector<std::uint32_t>{7, 7});
+  REQUIRE(cache.remove(id_of(3)));
+  CHECK(gone.size() == 2);
+  CHECK(blob.note() == UINT32_MAX);
+  blob.release();
+  CHECK(gone == std::vector<std::uint32_t>{7, 7, UINT32_MAX});
+  { const auto dropped = cache.reserve(id_of(4), kRow, {}, Admission::kDemand, 9); }
+  CHECK(gone.back() == 9);
+  cache.set_budget(0);  // evicts all; the numbers of entries are used again, without the old notes
+  CHECK(gone == std::vector<std::uint32_t>{7, 7, UINT32_MAX, 9, 8});
+  put(5, 1, kRow, 0);
+  CHECK(gone.size() == 5);
+}
+
 TEST_CASE("quiet entries do not displace used ones", "[cache][admission]") {
   const auto device = host(64 * kMiB);
   VoiceCache cache(*device, with_budget(2 * kMiB, PolicyKind::kS3Fifo));

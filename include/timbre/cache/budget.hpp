@@ -181,7 +181,7 @@ inline const BudgetDecision& BudgetRule::set_cap(std::uint64_t bytes, Instant ti
   const std::uint64_t before = settings_.cap_bytes;
   settings_.cap_bytes = bytes;
   if (bytes < decision_.budget_bytes) return fall_to(bytes, 0, BudgetReason::kSetBudget);
-  if (bytes > before) at_once_ = true;
+  if (bytes > before || unsupported_) at_once_ = true;
   return unsupported_ ? fail(Status::kUnsupported, time) : decision_;
 }
 

@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -43,13 +44,15 @@ struct PoolState {
 
 class CacheCore final : public PolicyEntries {
  public:
-  CacheCore(device::Device& target, std::uint64_t max_entries, std::uint64_t hash_seed, std::uint32_t first_count)
+  CacheCore(device::Device& target, std::uint64_t max_entries, std::uint64_t hash_seed, std::uint32_t first_count,
+            std::function<void(std::uint32_t)> note_gone)
       : device(target),
         rows(target, Place::kMaxPages),
         blobs(target, Place::kMaxPages),
         table(max_entries),
         hash_seed_(hash_seed),
-        first_count_(first_count) {}
+        first_count_(first_count),
+        note_gone_(std::move(note_gone)) {}
 
   [[nodiscard]] std::uint32_t tag_of(std::string_view id) const {
     return static_cast<std::uint32_t>(hash_bytes(id, hash_seed_) >> 32U);
@@ -175,8 +178,9 @@ class CacheCore final : public PolicyEntries {
 
   /// Gives back the memory and the number of an entry that the caller owns. @param last its word before it was owned.
   void free(EntryNumber number, EntryUse last) {
-    Entry& entry = table[number];
+    const Entry& entry = table[number];
     hits_of_gone_ += last.acquires();
+    if (entry.place.noted && note_gone_) note_gone_(table.note(number));
     if (entry.place.blob) {
       blobs.give(static_cast<std::uint32_t>(entry.place.page));
     } else {
@@ -293,6 +297,7 @@ class CacheCore final : public PolicyEntries {
 
   std::uint64_t hash_seed_;
   std::uint32_t first_count_;
+  std::function<void(std::uint32_t)> note_gone_;
   std::uint64_t hits_of_gone_ = 0;    // guarded by mutex
   std::uint64_t counted_before_ = 0;  // guarded by mutex
   std::atomic<std::uint64_t> receded_{0};

@@ -35,8 +35,9 @@ struct Version {
 struct Place {
   std::uint64_t page : 26 = 0;  ///< of the row pool; the blob's number where `blob`
   std::uint64_t row : 16 = 0;
-  std::uint64_t unused_bytes : 11 = 0;  ///< at the end of the row
-  std::uint64_t id_bytes : 10 = 0;      ///< 1..512
+  std::uint64_t unused_bytes : 8 = 0;  ///< at the end of the row
+  std::uint64_t id_bytes : 10 = 0;     ///< 1..512
+  std::uint64_t noted : 1 = 0;         ///< the table has a note of this entry
   std::uint64_t blob : 1 = 0;
 
   void set_row(std::uint32_t page_number, std::uint32_t row_number) {
@@ -46,7 +47,7 @@ struct Place {
   static Place of_row(std::uint32_t page, std::uint32_t row, std::uint64_t unused) {
     Place place;
     place.set_row(page, row);
-    place.unused_bytes = unused & 0x7FFU;
+    place.unused_bytes = unused & 0xFFU;
     return place;
   }
   static Place of_blob(std::uint32_t number) {
@@ -117,11 +118,14 @@ struct alignas(64) Entry {
 };
 static_assert(sizeof(Entry) == 64);
 
-/// Entries by number, with a list of those that are free. Callers hold the miss lock, but for operator[].
+/// Entries by number, with a list of those that are free, and a number of the user's for those that have one. Callers
+/// hold the miss lock, but for operator[] and note().
 class EntryTable {
  public:
   /// @param max_entries  kMaxPolicyEntry at most count.
-  explicit EntryTable(std::uint64_t max_entries) : entries_(std::min<std::uint64_t>(max_entries, kMaxPolicyEntry)) {}
+  explicit EntryTable(std::uint64_t max_entries)
+      : entries_(std::min<std::uint64_t>(max_entries, kMaxPolicyEntry)),
+        notes_(std::min<std::uint64_t>(max_entries, kMaxPolicyEntry)) {}
   EntryTable(const EntryTable&) = delete;
   EntryTable& operator=(const EntryTable&) = delete;
   ~EntryTable() {
@@ -153,14 +157,32 @@ class EntryTable {
     --in_use_;
   }
 
+  /// Keeps a note (not 0) of an entry that the caller owns. Error: kOutOfMemory, and nothing has changed.
+  [[nodiscard]] Result<void> set_note(EntryNumber number, std::uint32_t note) {
+    while (notes_.size() <= number) {
+      if (Result<void> grown = notes_.grow(); !grown) return grown;
+    }
+    notes_[number] = note;
+    entries_[number].place.noted = 1;
+    return {};
+  }
+  /// The note of an entry that the caller owns or leases; 0: none.
+  [[nodiscard]] std::uint32_t note(EntryNumber number) const {
+    return entries_[number].place.noted ? notes_[number] : 0;
+  }
+
   [[nodiscard]] Entry& operator[](EntryNumber number) { return entries_[number]; }
   [[nodiscard]] const Entry& operator[](EntryNumber number) const { return entries_[number]; }
   /// Numbers that were ever given out are below it.
   [[nodiscard]] EntryNumber end() const { return static_cast<EntryNumber>(entries_.size()); }
   [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
+  [[nodiscard]] std::uint64_t overhead_bytes() const {
+    return entries_.size() * sizeof(Entry) + notes_.size() * sizeof(std::uint32_t);
+  }
 
  private:
   StableArray<Entry> entries_;
+  StableArray<std::uint32_t> notes_;  // as long as the last entry that has one
   EntryNumber free_ = kNoEntry;
   std::uint64_t in_use_ = 0;
 };

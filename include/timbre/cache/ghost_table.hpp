@@ -16,9 +16,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <new>
+#include <span>
 #include <utility>
-#include <vector>
+
+#include "timbre/device/host_pages.hpp"
 
 namespace timbre::cache {
 
@@ -56,7 +57,7 @@ class GhostTable {
   }
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
-    return (table_.capacity() + previous_.capacity()) * sizeof(Set) + sizeof(*this);
+    return table_.memory.size() + previous_.memory.size() + sizeof(*this);
   }
 
  private:
@@ -75,7 +76,11 @@ class GhostTable {
     std::uint64_t weight = 0;
     std::uint32_t keys = 0;
   };
-  using Table = std::vector<Set>;
+  /// Memory of its own from the system, so that an outgrown table really goes back.
+  struct Table {
+    device::HostPages memory;
+    std::span<Set> sets;
+  };
 
   /// Spreads a tag over 32 bits, without loss.
   static std::uint32_t mix(std::uint32_t tag) {
@@ -84,7 +89,7 @@ class GhostTable {
     return tag ^ (tag >> 16U);
   }
   static Set& set_of(Table& table, std::uint32_t mixed) {
-    return table[static_cast<std::size_t>((std::uint64_t{mixed} * table.size()) >> 32U)];
+    return table.sets[static_cast<std::size_t>((std::uint64_t{mixed} * table.sets.size()) >> 32U)];
   }
   Bucket& bucket(std::uint16_t time) { return buckets_[time % kBuckets]; }
   [[nodiscard]] std::uint16_t age(const Slot& slot) const { return static_cast<std::uint16_t>(time_ - slot.time); }
@@ -96,7 +101,7 @@ class GhostTable {
   }
 
   bool forget_in(Table& table, std::uint32_t mixed) {
-    if (table.empty()) return false;
+    if (table.sets.empty()) return false;
     for (Slot& slot : set_of(table, mixed).slots) {
       if (slot.fingerprint != static_cast<std::uint16_t>(mixed) || !live(slot)) continue;
       drop(slot);
@@ -134,23 +139,29 @@ class GhostTable {
     if (window_ == kBuckets) forget_bucket();
     ++time_;
     ++window_;
-    if (!previous_.empty() && static_cast<std::uint16_t>(time_ - grown_at_) >= window_) previous_ = Table();
+    if (!previous_.sets.empty() && static_cast<std::uint16_t>(time_ - grown_at_) >= window_) previous_ = {};
   }
 
   /// Makes a table for `keys` tags if the present one is too small or far too large. False without any table.
   bool fit(std::uint64_t keys) {
     const std::uint64_t sets = (keys * 20 + 17 * kWays - 1) / (17 * kWays);  // 85 % full
-    const std::uint64_t have = table_.size();
+    const std::uint64_t have = table_.sets.size();
     if (sets <= have + have / 8 && sets * 4 >= have) return have != 0;
-    try {
-      Table larger(have == 0 || sets < have ? sets : std::max(sets, have + have / 4));
-      for (Set& set : larger) set.slots.fill(Slot{0, static_cast<std::uint16_t>(time_ - kBuckets)});
-      previous_ = std::exchange(table_, std::move(larger));
-      grown_at_ = time_;
-    } catch (const std::bad_alloc&) {
-      return have != 0;
-    }
+    Table larger = make(have == 0 || sets < have ? sets : std::max(sets, have + have / 4));
+    if (larger.sets.empty()) return have != 0;
+    for (Set& set : larger.sets) set.slots.fill(Slot{0, static_cast<std::uint16_t>(time_ - kBuckets)});
+    previous_ = std::exchange(table_, std::move(larger));
+    grown_at_ = time_;
     return true;
+  }
+
+  /// Without memory: no sets.
+  static Table make(std::uint64_t set_count) {
+    Result<device::HostPages> memory = device::HostPages::reserve(set_count * sizeof(Set));
+    if (!memory || !memory->commit(0, memory->size())) return {};
+    const std::span<Set> sets(static_cast<Set*>(memory->data()), set_count);
+    for (Set& set : sets) std::construct_at(&set);
+    return {std::move(*memory), sets};
   }
 
   std::uint64_t capacity_ = 0;

@@ -38,6 +38,8 @@ class Lease {
   [[nodiscard]] device::Address address() const { return core_->address(entry()); }
   [[nodiscard]] std::uint64_t bytes() const { return core_->bytes(entry()); }
   [[nodiscard]] Version version() const { return entry().version; }
+  /// What reserve() was told to keep with the entry; 0: nothing.
+  [[nodiscard]] std::uint32_t note() const { return core_->table.note(entry_); }
   /// Valid as long as the lease.
   [[nodiscard]] std::string_view id() const { return entry().id(); }
 

@@ -3,9 +3,10 @@
 // PoolShares: how the budget is divided between rows and blobs, and which pool loses when room is needed.
 //
 // One pool for both would lose up to 36 points of hit rate (docs/cache.md), and no fixed division suits every mix of
-// requests. So every 1,024 misses a step of the budget moves to the pool whose next byte would have saved more loading
+// requests. So every 512 misses a step of the budget moves to the pool whose next byte would have saved more loading
 // time: ghost hits (what a larger pool would have hit), times what such a load costs, per byte of the pool. Only
-// policies with ghosts tell; with the others the shares stay as they are.
+// policies with ghosts tell; with the others the shares stay as they are. Until both pools have been asked for room,
+// the only one in use has the whole budget.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,15 @@ class PoolShares {
   void set_budget(std::uint64_t bytes) { budget_bytes_ = bytes; }
   [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }
 
+  /// The pool is asked for room. @return whether the shares changed.
+  [[nodiscard]] bool use(Pool pool) {
+    const bool first = !in_use_[index(pool)];
+    in_use_[index(pool)] = true;
+    return first && in_use_[index(other(pool))];
+  }
+
   [[nodiscard]] std::uint64_t share_bytes(Pool pool) const {
+    if (!in_use_[index(other(pool))]) return budget_bytes_;
     const auto rows = static_cast<std::uint64_t>(static_cast<double>(budget_bytes_) * rows_fraction_);
     return pool == Pool::kRows ? rows : budget_bytes_ - rows;
   }
@@ -63,7 +72,7 @@ class PoolShares {
   }
 
  private:
-  static constexpr std::uint64_t kInterval = 1024;
+  static constexpr std::uint64_t kInterval = 512;
   static constexpr double kStep = 1.0 / 64;
   static constexpr double kFloor = 1.0 / 32;
   static constexpr double kHysteresis = 1.2;
@@ -92,6 +101,7 @@ class PoolShares {
   };
 
   std::uint64_t budget_bytes_ = 0;
+  std::array<bool, 2> in_use_{};
   double rows_fraction_ = 0.5;
   std::uint64_t misses_ = 0;
   std::array<History, 2> history_;

@@ -36,7 +36,12 @@ class Room {
   /// A place for `bytes` (>= 1) owned by `owner`, inside the budget. Nothing when all that could go is in use, or the
   /// device fails with nothing left to evict.
   [[nodiscard]] std::optional<Place> find(Lock& lock, std::uint64_t bytes, EntryNumber owner) {
-    return bytes <= core_.rows.max_row_bytes() ? find_row(lock, bytes, owner) : find_blob(lock, bytes);
+    if (core_.rows.knows_owners() && ++finds_since_move_ > core_.table.in_use()) core_.rows.end_owners();
+    return pool_for(bytes) == Pool::kRows ? find_row(lock, bytes, owner) : find_blob(lock, bytes);
+  }
+
+  [[nodiscard]] Pool pool_for(std::uint64_t bytes) const {
+    return bytes <= core_.rows.max_row_bytes() ? Pool::kRows : Pool::kBlobs;
   }
 
   /// Gives pages back until the pools hold at most `limit_bytes`, coldest entries first. @return what they hold then:
@@ -171,11 +176,27 @@ class Room {
     });
     const bool may_copy = settle();
     for (const std::uint32_t page : pages) {
-      if (!may_copy && core_.rows.page(page).live_rows > 0) return false;
+      if (core_.rows.page(page).live_rows > 0) {
+        if (!may_copy || !learn_owners()) return false;
+      }
       std::vector<Move> moves;
       if (begin_moves(page, moves)) return finish_moves(lock, page, moves);
     }
     return std::nullopt;
+  }
+
+  /// Finds the owners of all rows, unless they are known. They are forgotten when no row has moved for as many inserts
+  /// as there are entries, so that finding them again costs each of these a constant. @return false without memory.
+  [[nodiscard]] bool learn_owners() {
+    finds_since_move_ = 0;
+    if (core_.rows.knows_owners()) return true;
+    if (!core_.rows.begin_owners()) return false;
+    for (EntryNumber number = 0; number < core_.table.end(); ++number) {
+      const Place place = core_.table[number].place;
+      if (place.id_bytes == 0 || place.blob) continue;  // an entry without an id has no place yet
+      core_.rows.set_owner({static_cast<std::uint32_t>(place.page), static_cast<std::uint32_t>(place.row)}, number);
+    }
+    return true;
   }
 
   struct Move {
@@ -194,7 +215,8 @@ class Room {
       const EntryNumber owner = core_.rows.owner(number, row);
       if (owner == kNoEntry) continue;
       Move move{owner, {}, {number, row}, {}};
-      if (owner == RowPool::kBeingCopied || !core_.table[owner].word.try_exclusive(EntryState::kVisible, move.before)) {
+      if (owner == RowPool::kUnknownOwner ||
+          !core_.table[owner].word.try_exclusive(EntryState::kVisible, move.before)) {
         for (const Move& done : moves) core_.table[done.entry].word.store(done.before);
         return false;
       }
@@ -221,9 +243,12 @@ class Room {
     if (end == CopyEnd::kUnknown) unsettled_.push_back({page, {}, {}});
     for (const Move& move : moves) {
       Entry& entry = core_.table[move.entry];
-      if (copied) entry.place.set_row(move.to.page, move.to.row);
+      if (copied) {
+        entry.place.set_row(move.to.page, move.to.row);
+        core_.rows.set_owner(move.to, move.entry);  // owners may have been found anew meanwhile
+      }
       if (end == CopyEnd::kUnknown) {
-        core_.rows.set_owner(move.to, RowPool::kBeingCopied);
+        core_.rows.set_owner(move.to, RowPool::kUnknownOwner);
         unsettled_.back().rows.push_back(move.to);
       } else {
         core_.rows.give(copied ? move.from : move.to);
@@ -243,7 +268,7 @@ class Room {
 
   struct Unsettled {
     std::uint32_t page = kNoPage;    // closed
-    std::vector<RowPool::Row> rows;  // owned by kBeingCopied
+    std::vector<RowPool::Row> rows;  // of unknown owners
     std::optional<device::Event> end;
   };
 
@@ -293,6 +318,7 @@ class Room {
   CacheCore& core_;
   std::uint64_t page_bytes_;
   std::vector<Unsettled> unsettled_;
+  std::uint64_t finds_since_move_ = 0;
 };
 
 }  // namespace timbre::cache

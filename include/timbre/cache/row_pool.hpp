@@ -6,20 +6,24 @@
 // business, larger ones are blobs.
 //
 // Invariants
-//   * A row is on its page's free list, or has an owner. It never moves by itself: compaction copies its bytes
-//   elsewhere and
-//     frees it.
+//   * A row is free, or taken. It never moves by itself: compaction copies its bytes elsewhere and frees it.
+//   * Who owns a row is known only from begin_owners() to end_owners(): compaction asks, and nobody else, so that a
+//   pool
+//     which never moves rows does not pay four bytes for each of them.
 //   * A page has one class as long as it has memory. Its number, and so Place, stays valid until the page is given
 //   back.
 //   * The pool takes pages only when told to and gives back only empty ones.
 // Callers hold the miss lock, but for address(), which needs a lease on the row.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include "timbre/cache/policy.hpp"
 #include "timbre/cache/stable_array.hpp"
@@ -35,7 +39,7 @@ class RowPool {
   static constexpr std::size_t kMaxRowBytes = std::size_t{64} << 10U;
   static constexpr std::size_t kClassCount = kMaxRowBytes / kClassStepBytes + 1;
   static constexpr std::uint32_t kMaxRowsPerPage = 1U << 16U;  ///< Place has 16 bits for a row
-  static constexpr EntryNumber kBeingCopied = 0x7FFFFFFFU;     ///< owner of a row that a copy may still write
+  static constexpr EntryNumber kUnknownOwner = kNoEntry - 1;   ///< of a taken row: a copy may still write it
 
   struct Row {
     std::uint32_t page = kNoPage;
@@ -43,15 +47,19 @@ class RowPool {
   };
 
   struct Page {
-    device::Address base = 0;         // 0: the page has no memory and its number is free
-    std::uint32_t* owners = nullptr;  // [row_count]: the entry's number, or the next free row | kFreeRow
+    device::Address base = 0;            // 0: the page has no memory and its number is free
+    std::uint64_t* free_rows = nullptr;  // a bit for each row
+    EntryNumber* owners = nullptr;       // [row_count], or null: not known
     std::uint32_t row_bytes = 0;
     std::uint32_t row_count = 0;
     std::uint32_t live_rows = 0;
-    std::uint32_t first_free = 0;      // row_count: none
-    std::uint32_t previous = kNoPage;  // among the pages of its class that have free rows
-    std::uint32_t next = kNoPage;      // also: the next free page number
-    bool closed = false;               // being emptied: no row of it is taken
+    std::uint32_t first_free_word = 0;  // no word before it has a free row
+    std::uint32_t previous = kNoPage;   // among the pages of its class that have free rows
+    std::uint32_t next = kNoPage;       // also: the next free page number
+    bool closed = false;                // being emptied: no row of it is taken
+
+    [[nodiscard]] bool full() const { return live_rows == row_count; }
+    [[nodiscard]] bool is_free(std::uint32_t row) const { return (free_rows[row / 64] >> (row % 64) & 1U) != 0; }
   };
 
   RowPool(device::Device& device, std::uint64_t max_pages)
@@ -85,25 +93,24 @@ class RowPool {
     SizeClass& rows = classes_[size_class];
     if (rows.first == kNoPage) return std::nullopt;
     Page& page = pages_[rows.first];
-    const Row row{rows.first, page.first_free};
-    page.first_free = page.owners[row.row] & ~kFreeRow;
-    page.owners[row.row] = owner;
+    while (page.free_rows[page.first_free_word] == 0) ++page.first_free_word;
+    std::uint64_t& word = page.free_rows[page.first_free_word];
+    const Row row{rows.first, page.first_free_word * 64 + static_cast<std::uint32_t>(std::countr_zero(word))};
+    word &= word - 1;
+    set_owner(row, owner);
     ++page.live_rows;
-    ++rows.live_rows;
     change_free_rows(size_class, -1);
     live_bytes_ += page.row_bytes;
-    if (page.first_free == page.row_count) unlink(row.page);
+    if (page.full()) unlink(row.page);
     return row;
   }
 
   void give(Row row) {
     Page& page = pages_[row.page];
-    SizeClass& rows = classes_[class_of(page.row_bytes)];
-    const bool was_full = page.first_free == page.row_count;
-    page.owners[row.row] = page.first_free | kFreeRow;
-    page.first_free = row.row;
+    const bool was_full = page.full();
+    page.free_rows[row.row / 64] |= std::uint64_t{1} << (row.row % 64);
+    page.first_free_word = std::min(page.first_free_word, row.row / 64);
     --page.live_rows;
-    --rows.live_rows;
     live_bytes_ -= page.row_bytes;
     if (page.closed) return;
     change_free_rows(class_of(page.row_bytes), 1);
@@ -119,12 +126,19 @@ class RowPool {
     const std::uint32_t number = free_number_;
     Page& page = pages_[number];
     const std::uint32_t count = rows_per_page(size_class);
-    auto owners = std::make_unique<std::uint32_t[]>(count);
+    const std::uint32_t words = (count + 63) / 64;
+    std::unique_ptr<std::uint64_t[]> free_rows(new (std::nothrow) std::uint64_t[words]);
+    std::unique_ptr<EntryNumber[]> owners = knows_owners_ ? unknown_owners(count) : nullptr;
+    if (!free_rows || (knows_owners_ && !owners)) {
+      return Error{Status::kOutOfMemory, "no memory for the list of a page's rows"};
+    }
     Result<device::Address> base = device_.allocate(1);
     if (!base) return std::move(base).error();
     free_number_ = page.next;
-    page = Page{*base, owners.release(), row_bytes(size_class), count, 0, 0, kNoPage, kNoPage, false};
-    for (std::uint32_t row = 0; row < count; ++row) page.owners[row] = (row + 1) | kFreeRow;
+    std::fill_n(free_rows.get(), words, ~std::uint64_t{0});
+    if (count % 64 != 0) free_rows[words - 1] = (std::uint64_t{1} << (count % 64)) - 1;
+    page =
+        Page{*base, free_rows.release(), owners.release(), row_bytes(size_class), count, 0, 0, kNoPage, kNoPage, false};
     change_free_rows(size_class, count);
     ++classes_[size_class].pages;
     ++page_count_;
@@ -148,7 +162,7 @@ class RowPool {
   void close(std::uint32_t number) {
     Page& page = pages_[number];
     change_free_rows(class_of(page.row_bytes), -static_cast<std::int64_t>(page.row_count - page.live_rows));
-    if (page.first_free != page.row_count) unlink(number);
+    if (!page.full()) unlink(number);
     page.closed = true;
   }
 
@@ -157,15 +171,33 @@ class RowPool {
     Page& page = pages_[number];
     page.closed = false;
     change_free_rows(class_of(page.row_bytes), page.row_count - page.live_rows);
-    if (page.first_free != page.row_count) link(number);
+    if (!page.full()) link(number);
   }
 
-  /// The owner of a row, or kNoEntry where it is free.
-  [[nodiscard]] EntryNumber owner(std::uint32_t page, std::uint32_t row) const {
-    const std::uint32_t owner = pages_[page].owners[row];
-    return (owner & kFreeRow) != 0 ? kNoEntry : owner;
+  [[nodiscard]] bool knows_owners() const { return knows_owners_; }
+  /// From now on owners are kept; set_owner() tells those of the rows that are taken already. @return false without the
+  /// memory for it, and nothing has changed.
+  [[nodiscard]] bool begin_owners() {
+    knows_owners_ = true;
+    for (std::uint32_t page = 0; page < pages_.size() && knows_owners_; ++page) {
+      if (pages_[page].base == 0) continue;
+      pages_[page].owners = unknown_owners(pages_[page].row_count).release();
+      if (pages_[page].owners == nullptr) end_owners();
+    }
+    return knows_owners_;
   }
-  void set_owner(Row row, EntryNumber owner) { pages_[row.page].owners[row.row] = owner; }
+  void end_owners() {
+    knows_owners_ = false;
+    for (std::uint32_t page = 0; page < pages_.size(); ++page) delete[] std::exchange(pages_[page].owners, nullptr);
+  }
+  /// The owner of a row, kNoEntry where it is free, or kUnknownOwner.
+  [[nodiscard]] EntryNumber owner(std::uint32_t page, std::uint32_t row) const {
+    return pages_[page].is_free(row) ? kNoEntry : pages_[page].owners[row];
+  }
+  /// Does nothing where owners are not kept.
+  void set_owner(Row row, EntryNumber owner) {
+    if (pages_[row.page].owners != nullptr) pages_[row.page].owners[row.row] = owner;
+  }
 
   [[nodiscard]] const Page& page(std::uint32_t number) const { return pages_[number]; }
   [[nodiscard]] device::Address address(std::uint64_t page, std::uint64_t row) const {
@@ -197,16 +229,30 @@ class RowPool {
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return live_bytes_; }
   [[nodiscard]] std::uint64_t held_bytes() const { return page_count_ * page_bytes_; }
+  /// Host memory for pages and rows.
+  [[nodiscard]] std::uint64_t overhead_bytes() const {
+    std::uint64_t bytes = pages_.size() * sizeof(Page);
+    for (std::uint32_t number = 0; number < pages_.size(); ++number) {
+      const Page& page = pages_[number];
+      bytes += (page.row_count + 63) / 64 * sizeof(std::uint64_t);
+      if (page.owners != nullptr) bytes += page.row_count * sizeof(EntryNumber);
+    }
+    return bytes;
+  }
 
  private:
-  static constexpr std::uint32_t kFreeRow = 0x80000000U;
-
   struct SizeClass {
     std::uint32_t first = kNoPage;  // of the pages with free rows
     std::uint64_t pages = 0;
-    std::uint64_t live_rows = 0;
     std::uint64_t free_rows = 0;  // on pages that are not closed
   };
+
+  /// Null without memory.
+  static std::unique_ptr<EntryNumber[]> unknown_owners(std::uint32_t count) {
+    std::unique_ptr<EntryNumber[]> owners(new (std::nothrow) EntryNumber[count]);
+    if (owners) std::fill_n(owners.get(), count, kUnknownOwner);
+    return owners;
+  }
 
   void change_free_rows(std::uint32_t size_class, std::int64_t more) {
     classes_[size_class].free_rows += static_cast<std::uint64_t>(more);
@@ -234,6 +280,7 @@ class RowPool {
 
   void release(Page& page) {
     device_.free(page.base, 1);
+    delete[] page.free_rows;
     delete[] page.owners;
     page = Page{};
   }
@@ -246,6 +293,7 @@ class RowPool {
   std::uint32_t free_number_ = kNoPage;
   std::uint64_t page_count_ = 0;
   std::uint64_t live_bytes_ = 0;
+  bool knows_owners_ = false;
 };
 
 }  // namespace timbre::cache

@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ struct CacheOptions {
   std::uint64_t max_entries = std::uint64_t{1} << 26U;  ///< addresses are reserved for so many; at most 2^29 - 2 count
   std::uint64_t hash_seed = 0;                          ///< a secret one where ids come from strangers
   std::uint32_t first_use_count = 0;                    ///< where an entry's counters begin; for tests of their limits
+  /// Called with the note of an entry that gives back its memory, but not when the cache ends. Under the miss lock: it
+  /// must neither use the cache nor throw.
+  std::function<void(std::uint32_t)> note_gone;
 };
 
 /// An entry as a walk shows it.
@@ -50,7 +54,7 @@ class VoiceCache {
  public:
   /// @param device  must outlive the cache.
   VoiceCache(device::Device& device, const CacheOptions& options)
-      : core_(device, options.max_entries, options.hash_seed, options.first_use_count),
+      : core_(device, options.max_entries, options.hash_seed, options.first_use_count, options.note_gone),
         room_(core_),
         options_(options) {
     room_.shares.set_budget(options.budget_bytes);
@@ -95,18 +99,16 @@ class VoiceCache {
   /// Room for `bytes` of this id: evicts what must go. Where everything is in use, or the entry is larger than the
   /// budget, the room is transient. Errors: kInvalidArgument (id of 0 or more than 512 bytes, 0 bytes), kOutOfMemory
   /// (the device has not even that, or the host has no memory for the entry).
+  /// @param note  a number of the caller's that leases on the entry tell; 0: none. It is kept unless there is an error.
   [[nodiscard]] Result<Reservation> reserve(std::string_view id, std::uint64_t bytes, const Version& version,
-                                            Admission admission = Admission::kDemand) {
+                                            Admission admission = Admission::kDemand, std::uint32_t note = 0) {
     if (id.empty() || id.size() > kMaxIdBytes) {
       return Error{Status::kInvalidArgument, "an id has 1 to 512 bytes, this one " + std::to_string(id.size())};
     }
     if (bytes == 0) return Error{Status::kInvalidArgument, "voice '" + std::string(id) + "' has no bytes"};
     Room::Lock lock(core_.mutex);
     drain();
-    if (room_.shares.count_miss() && room_.shares.rebalance(reading(core_.row_pool, core_.rows.live_bytes()),
-                                                            reading(core_.blob_pool, core_.blobs.live_bytes()))) {
-      set_capacities();
-    }
+    if (shares_change(room_.pool_for(bytes))) set_capacities();
     const Result<EntryNumber> entry = core_.table.take();
     if (!entry) return entry.error();
     std::optional<Place> place = room_.find(lock, bytes, *entry);
@@ -122,9 +124,9 @@ class VoiceCache {
     }
     core_.table[*entry].place = *place;
     core_.table[*entry].version = version;
-    if (!core_.table[*entry].set_id(id)) {
+    if (!core_.table[*entry].set_id(id) || (note != 0 && !core_.table.set_note(*entry, note))) {
       core_.free(*entry, EntryUse::make(EntryState::kLoading));
-      return Error{Status::kOutOfMemory, "no memory for the id '" + std::string(id) + "'"};
+      return Error{Status::kOutOfMemory, "no memory for the entry of '" + std::string(id) + "'"};
     }
     return Reservation(core_, *entry, transient, admission);
   }
@@ -275,6 +277,12 @@ class VoiceCache {
     core_.blob_pool.policy->set_capacity(room_.shares.share_bytes(Pool::kBlobs));
   }
 
+  bool shares_change(Pool asking) {
+    if (room_.shares.use(asking)) return true;
+    return room_.shares.count_miss() && room_.shares.rebalance(reading(core_.row_pool, core_.rows.live_bytes()),
+                                                               reading(core_.blob_pool, core_.blobs.live_bytes()));
+  }
+
   static PoolShares::Reading reading(const PoolState& pool, std::uint64_t live_bytes) {
     return {pool.policy->ghost_hits(), pool.entries, live_bytes};
   }
@@ -332,7 +340,7 @@ inline CacheStats VoiceCache::stats() {
   stats.transient_inserts = transient_inserts_;
   stats.moved_rows = room_.moved_rows;
   stats.largest_free_bytes = room_.largest_free_bytes();
-  stats.overhead_bytes = core_.table.end() * sizeof(Entry) + core_.index.overhead_bytes() +
+  stats.overhead_bytes = core_.table.overhead_bytes() + core_.index.overhead_bytes() + core_.rows.overhead_bytes() +
                          core_.row_pool.policy->overhead_bytes() + core_.blob_pool.policy->overhead_bytes();
   stats.rows = pool_stats(Pool::kRows);
   stats.blobs = pool_stats(Pool::kBlobs);

@@ -58,9 +58,8 @@ Result<void> limit_by(device::MemoryReading& reading, std::uint64_t machine_byte
 }
 
 /// Tightens the reading by the group of this path and all above it, `root` being the first one.
-Result<void> limit_by_all(device::MemoryReading& reading, const std::string& root, std::string path,
-                          const Interface& files) {
-  const std::uint64_t machine_bytes = reading.total_bytes;
+Result<void> limit_by_all(device::MemoryReading& reading, std::uint64_t machine_bytes, const std::string& root,
+                          std::string path, const Interface& files) {
   if (path.find("/..") != std::string::npos) path.clear();  // outside of what this process can see
   while (true) {
     while (!path.empty() && path.back() == '/') path.pop_back();
@@ -88,6 +87,7 @@ Result<device::MemoryReading> limit_by_control_groups(device::MemoryReading read
   const Result<std::string> groups = read_kernel_file(proc_folder + "/self/cgroup");
   if (!groups && groups.error().status == Status::kNotFound) return reading;
   if (!groups) return groups.error();
+  const std::uint64_t machine_bytes = reading.total_bytes;
   std::string_view rest = *groups;
   // Each line is "<hierarchy>:<controllers>:<path>"; version 2 has "0::".
   while (!rest.empty()) {
@@ -101,9 +101,10 @@ Result<device::MemoryReading> limit_by_control_groups(device::MemoryReading read
     Result<void> done;
     if (controllers.empty()) {
       const std::string unified = cgroup_folder + "/unified";
-      done = limit_by_all(reading, exists(unified + "/cgroup.controllers") ? unified : cgroup_folder, path, kVersion2);
+      done = limit_by_all(reading, machine_bytes, exists(unified + "/cgroup.controllers") ? unified : cgroup_folder,
+                          path, kVersion2);
     } else if (names_memory(controllers)) {
-      done = limit_by_all(reading, cgroup_folder + "/memory", path, kVersion1);
+      done = limit_by_all(reading, machine_bytes, cgroup_folder + "/memory", path, kVersion1);
     }
     if (!done) return done.error();
   }

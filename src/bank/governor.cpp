@@ -22,10 +22,9 @@ Result<std::unique_ptr<Governor>> Governor::create(cache::VoiceCache& cache, std
                  "governor: expected a provider, a clock and an interval that is not negative"};
   }
   std::unique_ptr<Governor> governor(new Governor(cache, std::move(provider), std::move(options)));
-  const Instant time = governor->options_.clock();
-  Lock lock(governor->mutex_);
-  governor->note_change(0, time);
-  governor->apply(lock);
+  const cache::BudgetDecision& blind = governor->rule_.decision();
+  governor->health_.last_change = {0, blind.budget_bytes, blind.reason, governor->options_.clock()};
+  governor->apply();
   return governor;
 }
 

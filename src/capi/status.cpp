@@ -30,7 +30,8 @@ static_assert(same(Status::kMismatch, TIMBRE_ERR_MISMATCH) && same(Status::kInco
 static_assert(same(Status::kNoDevice, TIMBRE_ERR_NO_DEVICE) && same(Status::kCancelled, TIMBRE_ERR_CANCELLED));
 static_assert(same(Status::kTimeout, TIMBRE_ERR_TIMEOUT) && same(Status::kClosed, TIMBRE_ERR_CLOSED));
 static_assert(same(Status::kForked, TIMBRE_ERR_FORKED) && same(Status::kInvalidToken, TIMBRE_ERR_INVALID_TOKEN));
-static_assert(same(Status::kInternal, TIMBRE_ERR_INTERNAL));
+static_assert(same(Status::kInternal, TIMBRE_ERR_INTERNAL) && same(Status::kConflict, TIMBRE_ERR_CONFLICT));
+static_assert(same(Status::kBudget, TIMBRE_ERR_BUDGET));
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine: owns the worker threads, the voice store and, through them, every model and utterance made from it.
+ * The engine: owns the worker threads, the voice cache and store and, through them, every model and utterance made from
+ * it.
  *
  * Conventions of all timbre headers
  *   1. Handles are opaque; a handle comes first, then inputs, then outputs.
@@ -25,7 +26,9 @@ typedef struct timbre_engine timbre_engine;
 #define TIMBRE_PRECISION_FP32 1
 #define TIMBRE_PRECISION_BF16 2
 
-/** How an engine is made. Threads it may start: one worker, named `thread_name`, and `thread_count - 1` OpenMP helpers.
+/**
+ * How an engine is made. Threads it may start: one worker, named `thread_name`, and `thread_count - 1` OpenMP helpers;
+ * and unless `background` is 0 one that sleeps but for a moment each second, named as the worker with "-bg" behind it.
  */
 typedef struct timbre_engine_config {
   uint32_t struct_size;
@@ -51,6 +54,17 @@ typedef struct timbre_engine_config {
   const char *espeak_library;
   /** Folder that holds espeak-ng-data. NULL: the machine's. */
   const char *espeak_data;
+  /** The most bytes of device memory that cached voices may take. 0 works: every voice is loaded when it is asked for.
+   * TIMBRE_AUTO_U64: what free memory allows. */
+  uint64_t device_cache_bytes;
+  /** The same for the tier in host memory between device and store. With device "cpu" the two are one, and this must be
+   * TIMBRE_AUTO_U64. */
+  uint64_t host_cache_bytes;
+  /** Which voice goes when room is needed: "lru", "lfu", "s3fifo", "auto". NULL = "auto". docs/cache-policies.md. */
+  const char *policy;
+  /** 1 (default): a thread of the engine sizes the cache and ends loads that nobody waits for. 0: the host calls
+   * timbre_engine_poll for that. */
+  int32_t background;
 } timbre_engine_config;
 
 /** Writes the defaults into the first `struct_size` bytes of `config`. @return TIMBRE_OK or INVALID_ARGUMENT. */
@@ -74,6 +88,117 @@ TIMBRE_API timbre_status timbre_engine_create(const timbre_engine_config *config
  * @param engine  NULL is allowed. Dead afterwards.
  */
 TIMBRE_API timbre_status timbre_engine_destroy(timbre_engine *engine);
+
+/**
+ * The most bytes that cached voices may take from now on; TIMBRE_AUTO_U64: what free memory allows. Less is in force
+ * when the call returns, but that leased voices stay; more is taken as memory is read to be free.
+ *
+ * @param host_bytes  as timbre_engine_config.host_cache_bytes.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. Any thread.
+ */
+TIMBRE_API timbre_status timbre_engine_set_budget(timbre_engine *engine, uint64_t device_bytes, uint64_t host_bytes);
+
+/**
+ * Gives memory of cached voices back now, the coldest first; leased voices stay. The cache takes it again only slowly.
+ *
+ * @param bytes      at least so many, if leases allow it; TIMBRE_AUTO_U64: all.
+ * @param out_freed  bytes that went; may be NULL.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. Any thread. Waits for no device.
+ */
+TIMBRE_API timbre_status timbre_engine_trim(timbre_engine *engine, uint64_t bytes, uint64_t *out_freed);
+
+/**
+ * Does the background work of the cache until nothing is left to do or the time is over: readings of free memory (one a
+ * second at most), loads that nobody waits for, leases given back on streams. For hosts that set
+ * timbre_engine_config.background to 0, about ten times a second; harmless for others.
+ *
+ * @param timeout_ms  0: what can be done without waiting; -1: no limit.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. Any thread.
+ */
+TIMBRE_API timbre_status timbre_engine_poll(timbre_engine *engine, int32_t timeout_ms);
+
+/** Counters of the cache of voices since the engine was made, and bytes at this moment. */
+typedef struct timbre_stats {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /** Voices in the cache, and leases that are out. */
+  uint64_t entries;
+  uint64_t leases;
+  uint64_t hits;
+  uint64_t misses;
+  uint64_t inserts;
+  /** Entries that went because there was no room, for a smaller budget, at a trim. */
+  uint64_t evicted_for_room;
+  uint64_t evicted_for_budget;
+  uint64_t evicted_for_trim;
+  /** Entries that were put again, removed, or cleared. */
+  uint64_t replaced;
+  uint64_t removed;
+  /** Bytes that the cache may hold, holds, and holds for leases; bytes of old versions that are still leased; bytes
+   * outside the budget, where all in it was leased; and the largest voice that came in without an eviction. */
+  uint64_t budget_bytes;
+  uint64_t held_bytes;
+  uint64_t leased_bytes;
+  uint64_t retired_bytes;
+  uint64_t transient_bytes;
+  uint64_t largest_free_bytes;
+  /** Host memory of the cache itself, beside the voices. */
+  uint64_t overhead_bytes;
+  /** Reads of the store that were begun; that failed; that found no such voice; and misses answered without a read
+   * because the voice was looked for within the last second. */
+  uint64_t loads;
+  uint64_t load_failures;
+  uint64_t not_found;
+  uint64_t negative_hits;
+  /** Records of the store that did not pass their checks; exported rows that somebody wrote into. */
+  uint64_t refused_records;
+  uint64_t written_exports;
+} timbre_stats;
+
+/**
+ * Walks all entries: not for every frame.
+ *
+ * @param out_stats  the caller has set its struct_size; no more than that is written.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. Any thread.
+ */
+TIMBRE_API timbre_status timbre_engine_stats(timbre_engine *engine, timbre_stats *out_stats);
+
+/** How the cache's memory is sized, and why. */
+typedef struct timbre_health {
+  uint32_t struct_size;
+  /** 1: a reading of free memory failed or was impossible, and the cache goes by the last one it trusts. */
+  int32_t memory_unreadable;
+  /** What the budget is now, what the host allows at most, and what the cache holds, and holds for leases. */
+  uint64_t budget_bytes;
+  uint64_t cap_bytes;
+  uint64_t held_bytes;
+  uint64_t leased_bytes;
+  /** The last reading, of the whole device or machine (or of this process's control group): free and in all. */
+  uint64_t free_bytes;
+  uint64_t total_bytes;
+  /** Bytes that the cache leaves free. */
+  uint64_t headroom_bytes;
+  /** The last change of the budget: from, to, and how long ago. */
+  uint64_t change_from_bytes;
+  uint64_t change_to_bytes;
+  uint64_t change_age_ms;
+  /** Why it is so, in a few words ("cap", "pressure", ...); docs/budget.md. A static string. */
+  const char *reason;
+  const char *change_reason;
+  uint64_t readings;
+  uint64_t failed_readings;
+  uint64_t impossible_readings;
+  uint64_t shrinks;
+  uint64_t grows;
+  /** Readings that allowed less than leases hold. */
+  uint64_t floor_hits;
+} timbre_health;
+
+/**
+ * @param out_health  the caller has set its struct_size; no more than that is written.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. Any thread.
+ */
+TIMBRE_API timbre_status timbre_engine_health(timbre_engine *engine, timbre_health *out_health);
 
 #define TIMBRE_LOG_INFO 0
 #define TIMBRE_LOG_WARNING 1

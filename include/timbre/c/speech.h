@@ -35,7 +35,7 @@ typedef struct timbre_speech_request {
   const int32_t *ids;
   uint64_t id_count;
 
-  /** Exactly one of voice, tensors and speaker, or none where the model has one speaker or names a default. */
+  /** Exactly one of voice, tensors, speaker and lease, or none where the model has one speaker or names a default. */
   const char *voice;
   /** Inline tensors of a voice, as in timbre_voice_record. */
   const timbre_tensor *tensors;
@@ -67,6 +67,9 @@ typedef struct timbre_speech_request {
    * VITS model takes at most 65,536 in all, and says so at the first read. */
   const int32_t *durations;
   uint64_t duration_count;
+  /** A held lease of this engine: the voice is that version of it. The utterance takes a lease of its own. NULL: none.
+   */
+  const timbre_lease *lease;
 } timbre_speech_request;
 
 TIMBRE_API timbre_status timbre_speech_request_init(timbre_speech_request *request, uint32_t struct_size);

@@ -64,6 +64,10 @@ typedef int32_t timbre_status;
 #define TIMBRE_ERR_INVALID_TOKEN (-14)
 /** Something that should not happen; the message says what. */
 #define TIMBRE_ERR_INTERNAL (-15)
+/** The store holds another version of the voice than the put expected. Nothing has changed. */
+#define TIMBRE_ERR_CONFLICT (-16)
+/** The device has no memory left for the voice, not even outside the cache's budget. */
+#define TIMBRE_ERR_BUDGET (-17)
 
 /* "Let timbre choose": the one sentinel, by field type. 0 is always a value. */
 #define TIMBRE_AUTO INT32_MIN

@@ -28,6 +28,7 @@ enum class Status : std::int32_t {
   kInvalidToken = -14,
   kInternal = -15,
   kConflict = -16,
+  kBudget = -17,
 };
 
 }  // namespace timbre

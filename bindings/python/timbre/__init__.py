@@ -14,8 +14,10 @@ failure and every bad argument raises `timbre.Error`, whose `status` is one of `
 """
 
 from ._library import version
+from .cache import Health, Prefetched, Stats, VoiceExplanation
 from .engine import Engine, LogLine
 from .errors import Error, Status
+from .lease import LeasedTensor, VoiceLease
 from .model import Model, ModelInfo, Token, Tokens
 from .speech import Mark, Options, Speech, SpeechInfo, Timeline
 from .voices import Voices
@@ -23,17 +25,23 @@ from .voices import Voices
 __all__ = [
     "Engine",
     "Error",
+    "Health",
+    "LeasedTensor",
     "LogLine",
     "Mark",
     "Model",
     "ModelInfo",
     "Options",
+    "Prefetched",
     "Speech",
     "SpeechInfo",
+    "Stats",
     "Status",
     "Timeline",
     "Token",
     "Tokens",
+    "VoiceExplanation",
+    "VoiceLease",
     "Voices",
     "version",
 ]

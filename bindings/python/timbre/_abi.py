@@ -20,7 +20,11 @@ UNKNOWN_SYMBOLS = {"count": 0, "error": 1}
 EMPTY_REASONS = {0: None, 1: "no text", 2: "no known symbol"}
 SPEECH_RANDOM_SEED = 1
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "int32": 4, "int64": 5}
+TIERS = {0: "none", 1: "store", 2: "host", 3: "device"}
+EVICTION_CAUSES = {0: None, 1: "room", 2: "budget", 3: "trim", 4: "removed", 5: "replaced", 6: "cleared"}
+AUTO_I32 = -(2**31)
 AUTO_U64 = 2**64 - 1
+AUTO_F32 = -3.4028234663852886e38
 
 
 class Struct(ctypes.Structure):
@@ -46,6 +50,65 @@ class EngineConfig(Struct):
         ("thread_affinity", c_uint64),
         ("espeak_library", c_char_p),
         ("espeak_data", c_char_p),
+        ("device_cache_bytes", c_uint64),
+        ("host_cache_bytes", c_uint64),
+        ("policy", c_char_p),
+        ("background", c_int32),
+    ]
+
+
+class Stats(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("entries", c_uint64),
+        ("leases", c_uint64),
+        ("hits", c_uint64),
+        ("misses", c_uint64),
+        ("inserts", c_uint64),
+        ("evicted_for_room", c_uint64),
+        ("evicted_for_budget", c_uint64),
+        ("evicted_for_trim", c_uint64),
+        ("replaced", c_uint64),
+        ("removed", c_uint64),
+        ("budget_bytes", c_uint64),
+        ("held_bytes", c_uint64),
+        ("leased_bytes", c_uint64),
+        ("retired_bytes", c_uint64),
+        ("transient_bytes", c_uint64),
+        ("largest_free_bytes", c_uint64),
+        ("overhead_bytes", c_uint64),
+        ("loads", c_uint64),
+        ("load_failures", c_uint64),
+        ("not_found", c_uint64),
+        ("negative_hits", c_uint64),
+        ("refused_records", c_uint64),
+        ("written_exports", c_uint64),
+    ]
+
+
+class Health(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("memory_unreadable", c_int32),
+        ("budget_bytes", c_uint64),
+        ("cap_bytes", c_uint64),
+        ("held_bytes", c_uint64),
+        ("leased_bytes", c_uint64),
+        ("free_bytes", c_uint64),
+        ("total_bytes", c_uint64),
+        ("headroom_bytes", c_uint64),
+        ("change_from_bytes", c_uint64),
+        ("change_to_bytes", c_uint64),
+        ("change_age_ms", c_uint64),
+        ("reason", c_char_p),
+        ("change_reason", c_char_p),
+        ("readings", c_uint64),
+        ("failed_readings", c_uint64),
+        ("impossible_readings", c_uint64),
+        ("shrinks", c_uint64),
+        ("grows", c_uint64),
+        ("floor_hits", c_uint64),
     ]
 
 
@@ -138,7 +201,46 @@ class VoiceRecord(Struct):
 
 
 class VoicePutOptions(Struct):
-    _fields_ = [("struct_size", c_uint32), ("ephemeral", c_int32)]
+    _fields_ = [("struct_size", c_uint32), ("ephemeral", c_int32), ("expected_version", c_uint64)]
+
+
+class Lease(ctypes.Structure):
+    """A closed struct: it has no size of its own and never grows. All zero: no lease."""
+
+    _fields_ = [("owner", c_void_p), ("token", c_uint64)]
+
+
+class VoiceDetails(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("tensor_count", c_uint32),
+        ("version", c_uint64),
+        ("checksum", c_uint64),
+        ("size_bytes", c_uint64),
+        ("model_fingerprint", c_char_p),
+        ("speaker", c_int32),
+        ("normalised", c_int32),
+        ("sample_rate_hz", c_uint32),
+        ("noise_scale", c_float),
+        ("length_scale", c_float),
+        ("noise_w", c_float),
+    ]
+
+
+class VoiceExplanation(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("tier", c_int32),
+        ("version", c_uint64),
+        ("checksum", c_uint64),
+        ("size_bytes", c_uint64),
+        ("leases", c_uint64),
+        ("eviction_cause", c_int32),
+        ("loading", c_int32),
+        ("eviction_age_ms", c_uint64),
+        ("known_missing", c_int32),
+        ("recent_uses", c_uint32),
+    ]
 
 
 class SpeechRequest(Struct):
@@ -167,6 +269,7 @@ class SpeechRequest(Struct):
         ("ring_samples", c_uint64),
         ("durations", POINTER(c_int32)),
         ("duration_count", c_uint64),
+        ("lease", POINTER(Lease)),
     ]
 
 
@@ -220,11 +323,18 @@ class SpeechTimes(Struct):
 _Handle = c_void_p
 _Out = POINTER(c_void_p)
 _Count = POINTER(c_uint64)
+_Lease = POINTER(Lease)
+_Ids = POINTER(c_char_p)
 
 PROTOTYPES: dict[str, list[Any]] = {
     "timbre_engine_config_init": [POINTER(EngineConfig), c_uint32],
     "timbre_engine_create": [POINTER(EngineConfig), _Out],
     "timbre_engine_destroy": [_Handle],
+    "timbre_engine_set_budget": [_Handle, c_uint64, c_uint64],
+    "timbre_engine_trim": [_Handle, c_uint64, _Count],
+    "timbre_engine_poll": [_Handle, c_int32],
+    "timbre_engine_stats": [_Handle, POINTER(Stats)],
+    "timbre_engine_health": [_Handle, POINTER(Health)],
     "timbre_log_next": [_Handle, c_char_p, c_uint64, POINTER(c_int32)],
     "timbre_model_options_init": [POINTER(ModelOptions), c_uint32],
     "timbre_model_load": [_Handle, POINTER(ModelFile), c_uint64, c_uint64, POINTER(ModelOptions), _Out],
@@ -238,6 +348,19 @@ PROTOTYPES: dict[str, list[Any]] = {
     "timbre_voice_put": [_Handle, c_char_p, POINTER(VoiceRecord), POINTER(VoicePutOptions), _Count],
     "timbre_voice_remove": [_Handle, c_char_p],
     "timbre_voice_list": [_Handle, c_char_p, c_char_p, c_void_p, c_uint64, _Count, _Count],
+    "timbre_voice_get": [_Handle, c_char_p, c_int32, _Lease],
+    "timbre_voice_try_get": [_Handle, c_char_p, _Lease],
+    "timbre_voice_get_batch": [_Handle, _Ids, c_uint64, c_int32, _Lease, POINTER(c_int32)],
+    "timbre_voice_info": [_Lease, POINTER(VoiceDetails)],
+    "timbre_voice_tensor_name": [_Lease, c_uint32, POINTER(c_char_p)],
+    "timbre_voice_tensor": [_Lease, c_char_p, POINTER(Tensor)],
+    "timbre_voice_dlpack": [_Lease, c_char_p, _Out],
+    "timbre_voice_wait_on": [_Lease, c_uint64],
+    "timbre_voice_release": [_Lease],
+    "timbre_voice_release_on": [_Lease, c_uint64],
+    "timbre_voice_prefetch": [_Handle, _Ids, c_uint64, c_int32, _Count, _Count],
+    "timbre_voice_prefetch_top": [_Handle, c_uint64, c_int32, _Count, _Count],
+    "timbre_voice_explain": [_Handle, c_char_p, POINTER(VoiceExplanation)],
     "timbre_speech_request_init": [POINTER(SpeechRequest), c_uint32],
     "timbre_speech_open": [_Handle, POINTER(SpeechRequest), _Out],
     "timbre_speech_read": [_Handle, POINTER(c_float), c_uint64, _Count],

@@ -40,6 +40,11 @@ class Handle:
         self._process = os.getpid()
 
     @property
+    def process(self) -> int:
+        """The process that this handle belongs to."""
+        return self._process
+
+    @property
     def closing(self) -> bool:
         """True as soon as somebody has called close."""
         return self._closing

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from typing import Any, Callable, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _abi, _convert
 from ._handle import Handle, Owner
 from ._library import check, library, share_torch
+from ._wait import Deadline
+from .cache import Health, Stats, read_health, read_stats
 from .errors import invalid
 from .model import Model
 from .voices import Voices
@@ -36,6 +39,10 @@ class Engine(Owner):
     thread_name            at most 15 bytes.
     thread_nice            -20..19, of the worker.
     thread_affinity        cores (0..63) the worker may run on.
+    device_cache_bytes     the most bytes of device memory that cached voices may take; None: what free memory allows.
+    host_cache_bytes       the same for host memory; with device "cpu" the two are one, and this must be None.
+    policy                 which voice goes when room is needed: "lru", "lfu", "s3fifo", "auto".
+    background             False: no thread of the engine looks after the cache; the host calls `poll`.
     espeak_library         the phonemizer's library; espeak_data: the folder that holds espeak-ng-data.
     """
 
@@ -46,6 +53,10 @@ class Engine(Owner):
         precision: str = "auto",
         device: str = "auto",
         *,
+        device_cache_bytes: Optional[int] = None,
+        host_cache_bytes: Optional[int] = None,
+        policy: str = "auto",
+        background: bool = True,
         allow_device_fallback: bool = False,
         thread_name: Optional[str] = None,
         thread_nice: Optional[int] = None,
@@ -61,6 +72,10 @@ class Engine(Owner):
         config.precision = _convert.choice("precision", precision, _abi.PRECISIONS)
         config.device = _convert.string("device", device)
         config.allow_device_fallback = 1 if allow_device_fallback else 0
+        config.device_cache_bytes = _bytes("device_cache_bytes", device_cache_bytes)
+        config.host_cache_bytes = _bytes("host_cache_bytes", host_cache_bytes)
+        config.policy = _convert.string("policy", policy)
+        config.background = 1 if background else 0
         config.thread_name = _convert.optional_string("thread_name", thread_name)
         if thread_nice is not None:
             config.thread_nice = _convert.integer("thread_nice", thread_nice, -20, 19)
@@ -124,6 +139,54 @@ class Engine(Owner):
         check(status)
         return Model(self, pointer)
 
+    def set_budget(self, device: Optional[int] = None, host: Optional[int] = None) -> None:
+        """The most bytes that cached voices may take from now on; None: what free memory allows. Leased voices stay.
+
+        host  as the engine's host_cache_bytes.
+        """
+        device_bytes, host_bytes = _bytes("device", device), _bytes("host", host)
+        with self._handle.use() as engine:
+            check(library().timbre_engine_set_budget(engine, device_bytes, host_bytes))
+
+    def trim(self, bytes: Optional[int] = None) -> int:
+        """Gives memory of cached voices back now, the coldest first, and returns how many bytes went.
+
+        bytes  at least so many, if leases allow it; None: all.
+        """
+        wanted = _bytes("bytes", bytes)
+        freed = ctypes.c_uint64()
+        with self._handle.use() as engine:
+            check(library().timbre_engine_trim(engine, wanted, freed))
+        return freed.value
+
+    def poll(self, timeout: Optional[float] = 0) -> None:
+        """Does the background work of the cache until nothing is left to do or the time, in seconds, is over.
+
+        For an engine made with background=False, about ten times a second; harmless for others. None: no limit.
+        """
+        deadline = Deadline(timeout)
+        while True:
+            slice_ms = deadline.slice_ms()
+            begin = time.monotonic()
+            with self._handle.use() as engine:
+                check(library().timbre_engine_poll(engine, slice_ms))
+            if deadline.over or 1000 * (time.monotonic() - begin) < slice_ms:  # the slice ended by itself
+                return
+
+    def stats(self) -> Stats:
+        """Counters and bytes of the cache of voices. Walks all entries."""
+        stats = _abi.Stats()
+        with self._handle.use() as engine:
+            check(library().timbre_engine_stats(engine, stats))
+        return read_stats(stats)
+
+    def health(self) -> Health:
+        """How the cache's memory is sized, and why."""
+        health = _abi.Health()
+        with self._handle.use() as engine:
+            check(library().timbre_engine_health(engine, health))
+        return read_health(health)
+
     def log(self) -> List[LogLine]:
         """Takes the log lines that wait, oldest first. timbre itself never prints any."""
         lines: List[LogLine] = []
@@ -134,6 +197,10 @@ class Engine(Owner):
                 name = _abi.LOG_LEVELS.get(level.value, str(level.value))
                 lines.append(LogLine(name, text.value.decode("utf-8", "replace")))
         return lines
+
+
+def _bytes(name: str, value: Optional[int]) -> int:
+    return _abi.AUTO_U64 if value is None else _convert.integer(name, value, 0, _abi.AUTO_U64 - 1)
 
 
 def _core_mask(cores: Iterable[int]) -> int:

@@ -27,6 +27,8 @@ class Status(enum.IntEnum):
     FORKED = -13
     INVALID_TOKEN = -14
     INTERNAL = -15
+    CONFLICT = -16
+    BUDGET = -17
 
 
 class Error(Exception):

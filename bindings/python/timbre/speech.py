@@ -14,13 +14,13 @@ import numpy as np
 from . import _abi, _convert
 from ._handle import Handle, Owner
 from ._library import check, library
+from ._wait import SLICE_MS, seconds
 from .errors import Error, Status, invalid
+from .lease import VoiceLease
 
 if TYPE_CHECKING:
     from .model import Model
 
-# A wait is made of slices, so that Ctrl-C is seen between two of them.
-_SLICE_MS = 100
 _DEFAULT_CHUNK = 4096
 _MARKS_PAGE = 512
 _MAX_SILENCE_S = 60  # as the C ABI
@@ -31,7 +31,7 @@ class Options(TypedDict, total=False):
 
     ids               token ids, the whole input of the model (bos, pads and eos included); instead of a text.
     phonemes          a phoneme string; instead of a text.
-    voice             id of a stored voice.
+    voice             id of a stored voice, or a held lease: that version of it.
     speaker           index or name in the model's own table.
     tensors           {"g": vector}, a voice that is not stored.
     seed              0..2**64-1, or "random"; the same seed gives the same samples.
@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
 
     ids: Optional[Union[Sequence[int], np.ndarray]]
     phonemes: Optional[str]
-    voice: Optional[str]
+    voice: Union[str, VoiceLease, None]
     speaker: Union[int, str, None]
     tensors: Optional[Mapping[str, np.ndarray]]
     seed: Union[int, Literal["random"], None]
@@ -141,7 +141,8 @@ class Speech(Owner):
         timeout  in seconds, None = no limit. When it passes, Error with TIMEOUT; nothing is lost.
         """
         capacity = _convert.integer("max_samples", max_samples, 1, 2**31)
-        deadline = None if timeout is None else time.monotonic() + _convert.real("timeout", timeout)
+        wait = seconds("timeout", timeout)
+        deadline = None if wait is None else time.monotonic() + wait
         out = np.empty(capacity, np.float32)
         target = ctypes.cast(out.ctypes.data, ctypes.POINTER(ctypes.c_float))
         count = ctypes.c_uint64()
@@ -236,12 +237,18 @@ def open_speech(model: Model, text: Optional[str], chunk_samples: int, options: 
     given = {name: value for name, value in options.items() if value is not None}
     request = _abi.SpeechRequest()
     check(library().timbre_speech_request_init(request, request.struct_size))
-    request.read_timeout_ms = _SLICE_MS
+    request.read_timeout_ms = SLICE_MS
     keep: List[Any] = []
     _set_input(request, text, given, keep)
     _set_voice(request, model, given, keep)
     _set_manner(request, given, keep)
-    return Speech(model, request, _convert.integer("chunk_samples", chunk_samples, 1, 2**31))
+    capacity = _convert.integer("chunk_samples", chunk_samples, 1, 2**31)
+    lease = given.get("voice")
+    if isinstance(lease, VoiceLease):
+        with lease._lock:
+            request.lease = ctypes.pointer(lease._held())
+            return Speech(model, request, capacity)
+    return Speech(model, request, capacity)
 
 
 def _set_input(request: _abi.SpeechRequest, text: Any, given: Mapping[str, Any], keep: List[Any]) -> None:
@@ -268,7 +275,7 @@ def _set_input(request: _abi.SpeechRequest, text: Any, given: Mapping[str, Any],
 
 
 def _set_voice(request: _abi.SpeechRequest, model: Model, given: Mapping[str, Any], keep: List[Any]) -> None:
-    if "voice" in given:
+    if "voice" in given and not isinstance(given["voice"], VoiceLease):
         request.voice = _convert.string("voice", given["voice"])
     if "tensors" in given:
         request.tensors, request.tensor_count, kept = _convert.tensors(given["tensors"])

@@ -25,6 +25,8 @@ class LayersTest(PlantedTest):
         self.plant("src/espeak/a.cpp", '#include "timbre/c/sys/phonemizer.h"\n#include "timbre/c/status.h"\n')
         self.plant("src/capi/a.cpp", '#include "timbre/timbre.h"\n#include "speech/executor.hpp"\n')
         self.plant("tools/a.cpp", '#include "timbre/timbre.hpp"\n#include "voice/safetensors.hpp"\n#include <CLI/CLI.hpp>\n')
+        self.plant("include/timbre/wrapper/lease.hpp", '#include "timbre/timbre.h"\n#include <vector>\n')
+        self.plant("include/timbre/timbre.hpp", '#include "timbre/wrapper/lease.hpp"\n')
         self.plant("tests/voice/a.cpp", '#include "vits/vits_graph.hpp"\n')
         self.assert_passes("layers")
 
@@ -48,6 +50,8 @@ class LayersTest(PlantedTest):
             ("include/timbre/core/a.hpp", "<fmt/format.h>", "the standard library only"),
             ("include/timbre/c/a.h", "<nlohmann/json.hpp>", "the standard library only"),
             ("include/timbre/timbre.hpp", '"timbre/core/result.hpp"', "wrapper must not see core"),
+            ("include/timbre/wrapper/a.hpp", '"timbre/core/result.hpp"', "wrapper must not see core"),
+            ("src/capi/a.cpp", '"timbre/timbre.hpp"', "capi must not see wrapper"),
             ("tools/a.cpp", '"voice/voice_record.hpp"', "tools must not see voice"),
             ("examples/a.c", '"voice/safetensors.hpp"', "examples must not see voice"),
             ("bindings/a.c", '"timbre/core/result.hpp"', "bindings must not see core"),

@@ -70,7 +70,7 @@ TEST_CASE("a vector put as a voice speaks like its speaker", "[wrapper]") {
   const std::vector<float> g = model.speaker_vector(2);
   const timbre::Tensor tensor("g", g);
   const std::span<const timbre::Tensor> tensors(&tensor, 1);
-  CHECK(engine.put_voice("npc/guard", timbre::VoiceRecord(tensors, model.info().fingerprint)) > 0);
+  CHECK(engine.voices().put("npc/guard", timbre::VoiceRecord(tensors, model.info().fingerprint)) > 0);
 
   timbre::Request by_index("halt!");
   by_index.speaker = 2;
@@ -81,18 +81,20 @@ TEST_CASE("a vector put as a voice speaks like its speaker", "[wrapper]") {
   timbre::Request inline_voice("halt!");
   CHECK(model.speak(inline_voice.set_tensors(tensors)).read_all() == expected);
 
-  engine.put_voice("npc/other", timbre::VoiceRecord(tensors), true);
-  CHECK(engine.list_voices("npc/") == std::vector<std::string>{"npc/guard", "npc/other"});
-  engine.remove_voice("npc/guard");
-  CHECK(engine.list_voices() == std::vector<std::string>{"npc/other"});
+  timbre::PutOptions options;
+  options.ephemeral = 1;
+  engine.voices().put("npc/other", timbre::VoiceRecord(tensors), options);
+  CHECK(engine.voices().list("npc/") == std::vector<std::string>{"npc/guard", "npc/other"});
+  engine.voices().remove("npc/guard");
+  CHECK(engine.voices().list() == std::vector<std::string>{"npc/other"});
   CHECK(model.speaker_name(2) != model.speaker_name(1));
 }
 
 TEST_CASE("failures are exceptions with the library's status", "[wrapper]") {
   const timbre::Engine engine = one_thread();
   const timbre::Model model = engine.load("tone:");
-  CHECK(status_of([&] { engine.remove_voice("nobody"); }) == TIMBRE_ERR_NOT_FOUND);
-  CHECK(status_of([&] { engine.remove_voice(std::string("a\0b", 3)); }) == TIMBRE_ERR_INVALID_ARGUMENT);
+  CHECK(status_of([&] { engine.voices().remove("nobody"); }) == TIMBRE_ERR_NOT_FOUND);
+  CHECK(status_of([&] { engine.voices().remove(std::string("a\0b", 3)); }) == TIMBRE_ERR_INVALID_ARGUMENT);
   CHECK(status_of([&] { (void)engine.load("absent.onnx"); }) == TIMBRE_ERR_NOT_FOUND);
   CHECK(status_of([&] { (void)model.speaker_vector(99); }) == TIMBRE_ERR_INVALID_ARGUMENT);
   const std::vector<std::int32_t> ids{1, 1 << 30, 2};

@@ -9,8 +9,7 @@
 //   std::span<const float> g = voice.tensor("g").values<float>();
 //
 // Invariants
-//   * Handles and leases move and do not copy; a destructor gives the handle back and never throws. An empty handle
-//   (moved from)
+//   * Handles and leases move and do not copy; a destructor gives them back and never throws. An empty one (moved from)
 //     may only be destroyed or assigned to.
 //   * A negative status becomes a timbre::Exception on the caller's side; nothing is thrown through the C ABI.
 //   * The open structs of the C headers appear as derived structs that begin life with their defaults. They add no

@@ -67,7 +67,7 @@ class Prefetched(NamedTuple):
     """What a prefetch has come to."""
 
     ready: int  # voices that are there now
-    failed: int  # voices that are not to be had, told one by one in the log
+    failed: int  # voices that are not to be had; the log tells why of the first
     pending: bool  # some are still being loaded; that goes on in the background
 
 

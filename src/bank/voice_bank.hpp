@@ -100,24 +100,26 @@ class VoiceBank {
   VoiceBank& operator=(const VoiceBank&) = delete;
   ~VoiceBank();
 
+  /// The voice if it is in the device tier, or no lease.
+  [[nodiscard]] VoiceLease find(std::string_view id) {
+    cache::Lease hit = device_.cache.lookup(id);
+    if (!hit) return {};
+    uses_.use(id);
+    return VoiceLease(std::move(hit), layouts_);
+  }
+
   /// The voice, loaded if it must be. Errors: kNotFound; kInvalidArgument (an id of 0 or more than 512 bytes); kTimeout
   /// and kCancelled, which end this wait only; kFormat (what the store holds passes no check); kOutOfMemory (the device
   /// has nothing left, not even outside the budget); the store's.
   [[nodiscard]] Result<VoiceLease> get(std::string_view id, const Wait& wait = {}) {
-    if (cache::Lease hit = device_.cache.lookup(id)) {
-      uses_.use(id);
-      return VoiceLease(std::move(hit), layouts_);
-    }
+    if (VoiceLease hit = find(id)) return hit;
     return get_missed(id, wait);
   }
 
   /// What can be told without waiting: the voice, an error (kNotFound for certain), or nothing yet. Asking again goes
   /// on with the load.
   [[nodiscard]] Result<std::optional<VoiceLease>> try_get(std::string_view id) {
-    if (cache::Lease hit = device_.cache.lookup(id)) {
-      uses_.use(id);
-      return std::optional<VoiceLease>(VoiceLease(std::move(hit), layouts_));
-    }
+    if (VoiceLease hit = find(id)) return std::optional<VoiceLease>(std::move(hit));
     return try_missed(id);
   }
 

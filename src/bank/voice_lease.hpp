@@ -42,6 +42,11 @@ class VoiceLease {
   [[nodiscard]] std::string_view id() const { return lease().id(); }
   [[nodiscard]] const voice::PackedLayout& layout() const { return layouts_->at(lease().note()); }
 
+  /// One more lease on the same bytes.
+  [[nodiscard]] VoiceLease share() const {
+    return shared_ ? VoiceLease(shared_, *layouts_) : VoiceLease(own_.share(), *layouts_);
+  }
+
   /// Gives the lease back now: nobody reads through it any more, on no stream. Does nothing where there is none.
   void release() {
     own_.release();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 
 namespace timbre::capi {
 
-/// Bytes of each open struct in version 0.1: no caller ever had a smaller one.
+/// Bytes of each open struct when it first came: no caller ever had a smaller one. Specialised where fields were appended.
 template <typename T>
 inline constexpr std::uint32_t kFirstSize = sizeof(T);
 
@@ -87,6 +88,15 @@ Result<std::string> read_text(const char* text, std::uint64_t size, const char* 
 
 /// A voice id: UTF-8 of 1..512 bytes.
 Result<std::string> read_voice_id(const char* id);
+
+/// As read_voice_id, but the id's bytes are not looked at: for a look-up, which only finds what was put.
+Result<std::string_view> view_voice_id(const char* id);
+
+/// A wait of `timeout_ms` from now; -1: no end. kInvalidArgument below that.
+Result<std::chrono::steady_clock::time_point> read_deadline(std::int32_t timeout_ms);
+
+/// The bytes of the tier in host memory: with device "cpu" there is none of its own.
+Result<void> check_host_bytes(std::uint64_t bytes, const char* what);
 
 /// Nothing for the sentinel of the type.
 inline std::optional<std::int32_t> read_auto(std::int32_t value) {

@@ -9,6 +9,10 @@
 #include "capi/engine_state.hpp"
 
 namespace timbre::capi {
+
+template <>
+inline constexpr std::uint32_t kFirstSize<timbre_engine_config> = offsetof(timbre_engine_config, device_cache_bytes);
+
 namespace {
 
 constexpr std::uint32_t kMaxThreads = 256;
@@ -21,6 +25,9 @@ timbre_engine_config default_config() {
   config.thread_count = TIMBRE_AUTO_U32;
   config.thread_nice = TIMBRE_AUTO_I32;
   config.thread_affinity = TIMBRE_AUTO_U64;
+  config.device_cache_bytes = TIMBRE_AUTO_U64;
+  config.host_cache_bytes = TIMBRE_AUTO_U64;
+  config.background = 1;
   return config;
 }
 
@@ -71,6 +78,33 @@ Result<void> read_worker(const timbre_engine_config& config, speech::Executor::O
   return {};
 }
 
+Result<cache::PolicyKind> read_policy(const char* given) {
+  Result<std::string> policy = read_text(given, "policy");
+  if (!policy) return std::move(policy).error();
+  constexpr std::pair<std::string_view, cache::PolicyKind> kKinds[] = {{"", cache::PolicyKind::kAuto},
+                                                                       {"auto", cache::PolicyKind::kAuto},
+                                                                       {"lru", cache::PolicyKind::kLru},
+                                                                       {"lfu", cache::PolicyKind::kLfu},
+                                                                       {"s3fifo", cache::PolicyKind::kS3Fifo}};
+  for (const auto& [name, kind] : kKinds) {
+    if (*policy == name) return kind;
+  }
+  return invalid(fmt::format("policy '{}' is none of auto, lru, lfu, s3fifo", *policy));
+}
+
+Result<void> read_cache(const timbre_engine_config& config, EngineOptions& options) {
+  if (config.device_cache_bytes != TIMBRE_AUTO_U64) options.tiers.device_cache_bytes = config.device_cache_bytes;
+  if (Result<void> checked = check_host_bytes(config.host_cache_bytes, "host_cache_bytes"); !checked) return checked;
+  Result<cache::PolicyKind> policy = read_policy(config.policy);
+  if (!policy) return std::move(policy).error();
+  options.tiers.policy = *policy;
+  if (config.background != 0 && config.background != 1) {
+    return invalid(fmt::format("background is {}, expected 0 or 1", config.background));
+  }
+  options.background = config.background == 1;
+  return {};
+}
+
 Result<EngineOptions> read_config(const timbre_engine_config* given) {
   const timbre_engine_config defaults = default_config();
   Result<timbre_engine_config> config = given == nullptr ? defaults : read_struct(given, defaults, "config");
@@ -91,6 +125,7 @@ Result<EngineOptions> read_config(const timbre_engine_config* given) {
   if (!store) return std::move(store).error();
   if (Result<void> checked = check_store(*store); !checked) return std::move(checked).error();
   if (Result<void> read = read_worker(*config, options.worker); !read) return std::move(read).error();
+  if (Result<void> read = read_cache(*config, options); !read) return std::move(read).error();
   Result<std::string> library = read_text(config->espeak_library, "espeak_library");
   if (!library) return std::move(library).error();
   Result<std::string> data = read_text(config->espeak_data, "espeak_data");

@@ -11,21 +11,35 @@ EngineState::EngineState(EngineOptions options) : options_(std::move(options)) {
 
 Result<std::shared_ptr<EngineState>> EngineState::start(EngineOptions options) {
   std::shared_ptr<EngineState> state(new EngineState(std::move(options)));
+  Result<std::shared_ptr<VoiceTiers>> voices = VoiceTiers::make(state->options_.tiers);
+  if (!voices) return std::move(voices).error();
+  state->voices_ = std::move(*voices);
+  state->leases_ = LeaseBook::make(state->voices_);
   speech::Executor::Options worker = state->options_.worker;
   worker.warning = [log = state->log_](std::string line) { log->add(LogLevel::kWarning, std::move(line)); };
   Result<std::unique_ptr<speech::Executor>> executor = speech::Executor::start(std::move(worker));
   if (!executor) return std::move(executor).error();
   state->executor_ = std::move(*executor);
+  if (state->options_.background) {
+    Result<std::unique_ptr<Background>> background =
+        Background::start(state->voices_, state->options_.worker.thread_name);
+    if (!background) return std::move(background).error();
+    state->background_ = std::move(*background);
+  }
   if (state->options_.fell_back)
     state->log_->add(LogLevel::kWarning, "there is no CUDA device; the CPU is used instead");
   capi::stop_at_exit(state);
   return state;
 }
 
-EngineState::~EngineState() { close(); }
+EngineState::~EngineState() {
+  close();
+  if (leases_ != nullptr) leases_->retire();
+}
 
 void EngineState::close() {
   closed_.store(true);
+  if (voices_) voices_->close();
   std::vector<std::weak_ptr<speech::SpeechStream>> streams;
   {
     const std::lock_guard lock(mutex_);
@@ -35,6 +49,7 @@ void EngineState::close() {
     if (const auto stream = weak.lock()) stream->cancel();
   }
   if (executor_) executor_->stop();
+  if (background_) background_->stop();
 }
 
 void EngineState::stop_at_exit() noexcept {

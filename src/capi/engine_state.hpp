@@ -4,7 +4,9 @@
 // CLOSED.
 //
 // Invariants
-//   * close() happens once: streams are cancelled, then the worker is joined. Nothing runs afterwards.
+//   * close() happens once: streams are cancelled and waits for voices end, then the threads are joined. Nothing runs
+//     afterwards.
+//   * Leases outlive it: with it the book of leases retires.
 //   * Streams and models are known weakly: their handles own them.
 #pragma once
 
@@ -15,12 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "capi/background.hpp"
+#include "capi/lease_book.hpp"
 #include "capi/log.hpp"
 #include "capi/process.hpp"
 #include "frontend/phonemizer.hpp"
 #include "speech/executor.hpp"
+#include "capi/voice_tiers.hpp"
 #include "speech/speech_stream.hpp"
-#include "store/memory_store.hpp"
 
 namespace timbre::capi {
 
@@ -31,6 +35,8 @@ struct EngineOptions {
   std::string espeak_library;
   std::string espeak_data;
   bool fell_back = false;  ///< a device was asked for that is not there, and the CPU allowed
+  TiersOptions tiers;
+  bool background = true;  ///< a thread for the background work of the cache
 };
 
 class EngineState final : public StopAtExit, public std::enable_shared_from_this<EngineState> {
@@ -45,8 +51,13 @@ class EngineState final : public StopAtExit, public std::enable_shared_from_this
 
   [[nodiscard]] const EngineOptions& options() const { return options_; }
   Log& log() { return *log_; }
-  store::MemoryStore& voices() { return *voices_; }
-  [[nodiscard]] std::shared_ptr<store::MemoryStore> shared_voices() const { return voices_; }
+  VoiceTiers& voices() { return *voices_; }
+  [[nodiscard]] std::shared_ptr<VoiceTiers> shared_voices() const { return voices_; }
+  LeaseBook& leases() { return *leases_; }
+  /// There is background work; without a thread for it the host polls.
+  void wake_background() {
+    if (background_) background_->wake();
+  }
   speech::Executor& executor() { return *executor_; }
 
   /// The engine's phonemizer, opened at first need.
@@ -66,8 +77,10 @@ class EngineState final : public StopAtExit, public std::enable_shared_from_this
 
   EngineOptions options_;
   std::shared_ptr<Log> log_ = std::make_shared<Log>();
-  std::shared_ptr<store::MemoryStore> voices_ = std::make_shared<store::MemoryStore>();
+  std::shared_ptr<VoiceTiers> voices_;
+  LeaseBook* leases_ = nullptr;  // owns itself, see there
   std::unique_ptr<speech::Executor> executor_;
+  std::unique_ptr<Background> background_;
   std::atomic<bool> closed_{false};
   bool entered_backend_ = false;  // the worker's only
 

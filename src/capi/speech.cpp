@@ -10,11 +10,24 @@
 namespace timbre::capi {
 namespace {
 
-/// The stored voice if it can be told without waiting, checked against the model; nothing if it is looked up later.
-Result<std::optional<voice::Voice>> pin_voice(EngineState& engine, const speech::Request& request,
-                                              const speech::Model& model) {
-  if (!request.voice_id) return std::optional<voice::Voice>{};
-  Result<std::optional<voice::Voice>> known = engine.voices().try_get(*request.voice_id);
+/// The voice of the request's lease, if it has one; its id becomes the request's.
+Result<std::optional<voice::Voice>> leased_voice(OpenRequest& open) {
+  if (open.lease == nullptr) return std::optional<voice::Voice>{};
+  const Result<const bank::VoiceLease*> held = LeaseBook::find(open.lease);
+  if (!held) return held.error();
+  if (open.request.voice_id) return invalid("both a voice and a lease are given");
+  open.request.voice_id = std::string((*held)->id());
+  return std::optional(voice_of(**held));
+}
+
+/// The voice of a lease, or the stored one if it can be told without waiting, checked against the model; nothing if it
+/// is looked up later.
+Result<std::optional<voice::Voice>> pin_voice(EngineState& engine, OpenRequest& open, const speech::Model& model) {
+  speech::Request& request = open.request;
+  Result<std::optional<voice::Voice>> known = leased_voice(open);
+  if (!known) return known;
+  if (Result<void> checked = speech::check_request(request, model); !checked) return std::move(checked).error();
+  if (!*known && request.voice_id) known = engine.voices().try_get(*request.voice_id);
   if (!known || !*known) return known;
   const std::string what = fmt::format("voice '{}'", *request.voice_id);
   if (Result<void> fit = speech::check_fit(*(*known)->record, what, model.synthesizer->facts(), false); !fit) {
@@ -25,9 +38,7 @@ Result<std::optional<voice::Voice>> pin_voice(EngineState& engine, const speech:
 
 Result<std::unique_ptr<timbre_speech>> open_speech(const timbre_model& model, OpenRequest open) {
   EngineState& engine = *model.engine;
-  if (Result<void> checked = speech::check_request(open.request, *model.model); !checked)
-    return std::move(checked).error();
-  Result<std::optional<voice::Voice>> voice = pin_voice(engine, open.request, *model.model);
+  Result<std::optional<voice::Voice>> voice = pin_voice(engine, open, *model.model);
   if (!voice) return std::move(voice).error();
   const std::uint32_t model_rate = model.model->synthesizer->facts().sample_rate_hz;
   auto handle = std::make_unique<timbre_speech>();

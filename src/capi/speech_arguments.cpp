@@ -7,6 +7,10 @@
 #include "capi/voice_arguments.hpp"
 
 namespace timbre::capi {
+
+template <>
+inline constexpr std::uint32_t kFirstSize<timbre_speech_request> = offsetof(timbre_speech_request, lease);
+
 namespace {
 
 constexpr std::uint32_t kMaxSilenceMs = 60'000;
@@ -101,6 +105,7 @@ Result<OpenRequest> read_request(const timbre_speech_request* in) {
   if (Result<void> read = read_input(*given, open.request); !read) return std::move(read).error();
   if (Result<void> read = read_voice(*given, open.request); !read) return std::move(read).error();
   if (Result<void> read = read_output(*given, open); !read) return std::move(read).error();
+  open.lease = given->lease;
   open.request.scales = {read_auto(given->noise_scale), read_auto(given->length_scale), read_auto(given->noise_w)};
   return open;
 }

@@ -13,6 +13,7 @@ namespace timbre::capi {
 
 /// A request with everything owned; what concerns the model is checked by speech::check_request.
 struct OpenRequest {
+  const timbre_lease* lease = nullptr;  ///< the caller's, during the call
   speech::Request request;
   std::optional<std::uint64_t> ring_samples;
   std::optional<std::chrono::milliseconds> read_timeout;  ///< nothing = no limit

@@ -67,6 +67,8 @@ const char* timbre_status_name(timbre_status status) {
     TIMBRE_NAME(TIMBRE_ERR_FORKED);
     TIMBRE_NAME(TIMBRE_ERR_INVALID_TOKEN);
     TIMBRE_NAME(TIMBRE_ERR_INTERNAL);
+    TIMBRE_NAME(TIMBRE_ERR_CONFLICT);
+    TIMBRE_NAME(TIMBRE_ERR_BUDGET);
     default:
       return "TIMBRE_UNKNOWN_STATUS";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// c/voice.h: put, remove, list.
+// c/voice.h: put, remove, list, explain.
 #include "timbre/c/voice.h"
 
 #include "capi/arguments.hpp"
@@ -8,6 +8,11 @@
 #include "capi/voice_arguments.hpp"
 
 namespace timbre::capi {
+
+template <>
+inline constexpr std::uint32_t kFirstSize<timbre_voice_put_options> =
+    offsetof(timbre_voice_put_options, expected_version);
+
 namespace {
 
 timbre_voice_record default_record() {
@@ -24,6 +29,7 @@ timbre_voice_record default_record() {
 timbre_voice_put_options default_put_options() {
   timbre_voice_put_options options{};
   options.struct_size = sizeof options;
+  options.expected_version = TIMBRE_AUTO_U64;
   return options;
 }
 
@@ -64,6 +70,68 @@ Result<void> check_loaded_model(EngineState& engine, std::string_view id, const 
   return speech::check_fit(record, fmt::format("voice '{}'", id), model->synthesizer->facts(), false);
 }
 
+std::int32_t cause_code(cache::EvictionCause cause) {
+  switch (cause) {
+    case cache::EvictionCause::kRoom:
+      return TIMBRE_CAUSE_ROOM;
+    case cache::EvictionCause::kBudget:
+      return TIMBRE_CAUSE_BUDGET;
+    case cache::EvictionCause::kTrim:
+      return TIMBRE_CAUSE_TRIM;
+    case cache::EvictionCause::kRemoved:
+      return TIMBRE_CAUSE_REMOVED;
+    case cache::EvictionCause::kReplaced:
+      return TIMBRE_CAUSE_REPLACED;
+    case cache::EvictionCause::kCleared:
+      break;
+  }
+  return TIMBRE_CAUSE_CLEARED;
+}
+
+void tell_tier(const bank::TierReport& report, std::int32_t tier, timbre_voice_explanation& out) {
+  out.tier = tier;
+  out.version = report.version.sequence;
+  out.checksum = report.version.checksum;
+  out.size_bytes = report.bytes;
+  out.leases = report.leases.value_or(TIMBRE_AUTO_U64);
+}
+
+/// What the store has of a voice that no tier has.
+Result<void> tell_store(store::VoiceStore& store, std::string_view id, timbre_voice_explanation& out) {
+  Result<std::unique_ptr<store::VoiceLoad>> load = store.begin_load(id);
+  if (!load) return std::move(load).error();
+  Result<std::optional<store::StoredVoice>> found = (*load)->pump(bank::Clock::time_point::max());
+  if (!found && found.error().status == Status::kNotFound) return {};
+  if (!found) return std::move(found).error();
+  if (!*found) return {};
+  out.tier = TIMBRE_TIER_STORE;
+  out.version = (*found)->version.sequence;
+  out.checksum = (*found)->version.checksum;
+  out.size_bytes = voice::layout_of(*(*found)->record).row_bytes;
+  return {};
+}
+
+Result<timbre_voice_explanation> explain(VoiceTiers& voices, std::string_view id) {
+  const bank::VoiceReport report = voices.bank().explain(id);
+  timbre_voice_explanation out{};
+  out.loading = report.is_loading ? 1 : 0;
+  out.known_missing = report.is_known_missing ? 1 : 0;
+  out.recent_uses = report.recent_uses;
+  if (const std::optional<bank::Departure>& gone = report.device.last_departure) {
+    out.eviction_cause = cause_code(gone->cause);
+    out.eviction_age_ms = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(bank::Clock::now() - gone->when).count());
+  }
+  if (report.device.is_there) {
+    tell_tier(report.device, TIMBRE_TIER_DEVICE, out);
+  } else if (report.host && report.host->is_there) {
+    tell_tier(*report.host, TIMBRE_TIER_HOST, out);
+  } else if (Result<void> told = tell_store(voices.store(), id, out); !told) {
+    return std::move(told).error();
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace timbre::capi
 
@@ -89,14 +157,16 @@ timbre_status timbre_voice_put(timbre_engine* engine, const char* id, const timb
     if (!state) return std::move(state).error();
     Result<std::string> name = read_voice_id(id);
     if (!name) return std::move(name).error();
-    // With the memory store every voice is ephemeral; the option is read so that a wrong struct is told today.
+    // With the memory store every voice is ephemeral.
     Result<timbre_voice_put_options> options =
         given == nullptr ? default_put_options() : read_struct(given, default_put_options(), "options");
     if (!options) return std::move(options).error();
     Result<timbre::voice::VoiceRecord> owned = read_record(record);
     if (!owned) return timbre::Error{owned.error().status, fmt::format("voice '{}': {}", *name, owned.error().message)};
     if (Result<void> fit = check_loaded_model(**state, *name, *owned); !fit) return fit;
-    const Result<timbre::store::Version> version = (*state)->voices().put(*name, std::move(*owned));
+    std::optional<timbre::store::Expected> expected;
+    if (options->expected_version != TIMBRE_AUTO_U64) expected = {options->expected_version, std::nullopt};
+    const Result<timbre::store::Version> version = (*state)->voices().bank().put(*name, std::move(*owned), expected);
     if (!version) return version.error();
     if (out_version != nullptr) *out_version = version->sequence;
     return {};
@@ -109,7 +179,7 @@ timbre_status timbre_voice_remove(timbre_engine* engine, const char* id) {
     if (!state) return std::move(state).error();
     Result<std::string> name = read_voice_id(id);
     if (!name) return std::move(name).error();
-    return (*state)->voices().remove(*name);
+    return (*state)->voices().bank().remove(*name);
   });
 }
 
@@ -127,7 +197,7 @@ timbre_status timbre_voice_list(timbre_engine* engine, const char* prefix, const
     Result<std::string> after = read_text(cursor, "cursor");
     if (!after) return std::move(after).error();
     constexpr std::size_t kPage = 1024;
-    const Result<std::vector<std::string>> ids = (*state)->voices().list(*begin, *after, kPage);
+    const Result<std::vector<std::string>> ids = (*state)->voices().bank().list(*begin, *after, kPage);
     if (!ids) return ids.error();
     if (ids->empty()) return Status::kDone;
     std::uint64_t size = 0;
@@ -140,6 +210,18 @@ timbre_status timbre_voice_list(timbre_engine* engine, const char* prefix, const
     *out_size = *out_count == 0 ? ids->front().size() + 1 : size;
     if (*out_count == 0) return invalid(fmt::format("room for {} bytes, the next id needs {}", capacity, *out_size));
     return Status::kOk;
+  });
+}
+
+timbre_status timbre_voice_explain(timbre_engine* engine, const char* id, timbre_voice_explanation* out) {
+  return guard([&]() -> Result<void> {
+    Result<std::shared_ptr<EngineState>> state = open_engine(engine);
+    if (!state) return std::move(state).error();
+    const Result<std::string> name = read_voice_id(id);
+    if (!name) return name.error();
+    const Result<timbre_voice_explanation> told = explain((*state)->voices(), *name);
+    if (!told) return told.error();
+    return write_struct(out, *told, "out");
   });
 }
 

@@ -48,6 +48,21 @@ Result<voice::Tensor> read_tensor(const timbre_tensor& given) {
   return tensor;
 }
 
+std::int32_t dtype_code(voice::DType dtype) {
+  switch (dtype) {
+    case voice::DType::kF16:
+      return TIMBRE_DTYPE_F16;
+    case voice::DType::kBF16:
+      return TIMBRE_DTYPE_BF16;
+    case voice::DType::kI32:
+      return TIMBRE_DTYPE_I32;
+    case voice::DType::kI64:
+      return TIMBRE_DTYPE_I64;
+    default:
+      return TIMBRE_DTYPE_F32;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<voice::Tensor>> read_tensors(const timbre_tensor* tensors, std::uint64_t count,
@@ -67,6 +82,27 @@ Result<std::vector<voice::Tensor>> read_tensors(const timbre_tensor* tensors, st
     read.push_back(std::move(*tensor));
   }
   return read;
+}
+
+Result<const voice::PackedTensor*> find_tensor(const bank::VoiceLease& lease, const char* name) {
+  if (name == nullptr) return invalid("the tensor's name is NULL");
+  const voice::PackedLayout& layout = lease.layout();
+  if (const voice::PackedTensor* found = layout.find(name)) return found;
+  std::string names;
+  for (const voice::PackedTensor& tensor : layout.tensors) names += (names.empty() ? "'" : ", '") + tensor.name + "'";
+  return Error{Status::kNotFound, fmt::format("voice '{}' has no tensor '{}', it has {}", lease.id(), name,
+                                              names.empty() ? "none" : names)};
+}
+
+timbre_tensor tensor_of(const bank::VoiceLease& lease, const voice::PackedTensor& place) {
+  timbre_tensor tensor{};
+  tensor.dtype = dtype_code(place.dtype);
+  tensor.name = place.name.c_str();
+  tensor.data = reinterpret_cast<const void*>(lease.address() + place.offset);
+  tensor.size_bytes = place.bytes;
+  tensor.rank = static_cast<std::uint32_t>(place.shape.size());
+  std::copy(place.shape.begin(), place.shape.end(), tensor.shape);
+  return tensor;
 }
 
 }  // namespace timbre::capi

@@ -79,7 +79,11 @@ TEST_CASE("a struct of a later version is read as far as it is known, a shorter 
   later.now.text = "hello";
   later.now.text_bytes = 5;
   REQUIRE(speak(tone.model, later.now) == speak(tone.model, text_request("hello")));
-  for (const std::uint32_t size : {0U, 4U, static_cast<std::uint32_t>(sizeof(timbre_speech_request) - 1)}) {
+  // What callers of the first version have.
+  constexpr auto kFirst = static_cast<std::uint32_t>(offsetof(timbre_speech_request, lease));
+  later.now.struct_size = kFirst;
+  REQUIRE(speak(tone.model, later.now) == speak(tone.model, text_request("hello")));
+  for (const std::uint32_t size : {0U, 4U, kFirst - 1}) {
     later.now.struct_size = size;
     timbre_speech* speech = nullptr;
     REQUIRE(timbre_speech_open(tone.model, &later.now, &speech) == TIMBRE_ERR_INVALID_ARGUMENT);

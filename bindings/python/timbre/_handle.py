@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Type
 
 from .errors import Error, Status
 
@@ -35,7 +35,7 @@ class Handle:
         self._free = free
         self._interrupt = interrupt
         self._idle = threading.Condition()
-        self._users: List[Tuple[int, object]] = []  # (thread, token), one for each running call
+        self._users: Dict[object, int] = {}  # the thread of each running call
         self._closing = False
         self._process = os.getpid()
 
@@ -52,26 +52,25 @@ class Handle:
     @contextlib.contextmanager
     def use(self) -> Iterator[Any]:
         """The pointer, which is not freed inside the block."""
-        if os.getpid() != self._process:
-            raise Error(Status.FORKED, f"this {self._what} belongs to the parent of this process")
-        user = (threading.get_ident(), object())
+        user = object()
         try:  # everything inside: Ctrl-C may come between any two steps
-            with self._idle:
-                if self._closing:
-                    raise Error(Status.CLOSED, f"this {self._what} is closed")
-                self._users.append(user)
-            yield self._pointer
+            yield self._enter(user)
         finally:
-            with self._idle:
-                if user in self._users:
-                    self._users.remove(user)
-                self._idle.notify_all()
+            self._leave(user)
+
+    def call(self, function: Callable[..., int], *arguments: Any) -> int:
+        """function(pointer, *arguments), as inside `use`, for calls that are made often."""
+        user = object()
+        try:
+            return function(self._enter(user), *arguments)
+        finally:
+            self._leave(user)
 
     def close(self) -> None:
         if os.getpid() != self._process:
             return
         with self._idle:
-            if any(thread == threading.get_ident() for thread, _ in self._users):
+            if threading.get_ident() in list(self._users.values()):
                 raise Error(Status.INVALID_ARGUMENT, f"a {self._what} cannot be closed from inside a call on it")
             self._closing = True
             if self._users and self._interrupt is not None:
@@ -81,6 +80,23 @@ class Handle:
             pointer, self._pointer = self._pointer, None
         if pointer is not None:
             self._free(pointer)
+
+    # A user comes without the lock: it writes itself down and then looks at _closing, which close sets before it looks
+    # for users. So one of the two sees the other.
+
+    def _enter(self, user: object) -> Any:
+        if os.getpid() != self._process:
+            raise Error(Status.FORKED, f"this {self._what} belongs to the parent of this process")
+        self._users[user] = threading.get_ident()
+        if self._closing:
+            raise Error(Status.CLOSED, f"this {self._what} is closed")
+        return self._pointer
+
+    def _leave(self, user: object) -> None:
+        self._users.pop(user, None)
+        if self._closing and os.getpid() == self._process:
+            with self._idle:
+                self._idle.notify_all()
 
 
 class Owner:

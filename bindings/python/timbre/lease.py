@@ -53,42 +53,47 @@ class VoiceLease:
 
         A second time is an error.
         """
-        if not self._give_back(None):
-            raise invalid("this lease was given back before")
+        with self._locked():
+            if self._given_back:
+                raise invalid("this lease was given back before")
+            self._give_back(None)
 
     def release_on(self, stream: int) -> None:
         """Gives back a lease that work on a device's stream may still use: its bytes stay until that is done.
 
         stream  the device's own handle (a CUstream), 0 for its default stream. With device "cpu" only 0.
         """
-        if not self._give_back(_convert.integer("stream", stream, 0, _MAX_STREAM)):
-            raise invalid("this lease was given back before")
+        handle = _convert.integer("stream", stream, 0, _MAX_STREAM)
+        with self._locked():
+            if self._given_back:
+                raise invalid("this lease was given back before")
+            self._give_back(handle)
 
     def wait_on(self, stream: int) -> None:
         """Makes work that is given to `stream` from now on wait until the voice is on the device."""
         handle = _convert.integer("stream", stream, 0, _MAX_STREAM)
-        with self._lock:
+        with self._locked():
             check(self._library.timbre_voice_wait_on(self._held(), handle))
 
     @property
     def version(self) -> int:
         """Version of the voice, as `put` gave it; told apart by this and `checksum`."""
-        return self._details().version
+        return int(self._details().version)
 
     @property
     def checksum(self) -> int:
         """Checksum of the voice's bytes, 64 bits."""
-        return self._details().checksum
+        return int(self._details().checksum)
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all its tensors."""
-        return self._details().size_bytes
+        return int(self._details().size_bytes)
 
     @property
     def model(self) -> Optional[str]:
         """Fingerprint of the model it fits; None for a voice that cannot be spoken."""
-        with self._lock:  # the string lives as long as the lease
+        with self._locked():  # the string lives as long as the lease
             return (self._details().model_fingerprint or b"").decode("ascii", "replace") or None
 
     @property
@@ -119,7 +124,7 @@ class VoiceLease:
         """Names of its tensors, in the order of the put."""
         names = []
         name = ctypes.c_char_p()
-        with self._lock:
+        with self._locked():
             for index in range(self._details().tensor_count):
                 check(self._library.timbre_voice_tensor_name(self._held(), index, name))
                 names.append((name.value or b"").decode("utf-8", "replace"))
@@ -131,7 +136,7 @@ class VoiceLease:
         Needs device "cpu". A bfloat16 tensor needs the package ml_dtypes, which gives numpy that type.
         """
         wanted = _convert.string("name", name)
-        with self._lock:
+        with self._locked():
             found = _abi.Tensor()
             check(self._library.timbre_voice_tensor(self._held(), wanted, found))
             if found.dtype not in _TYPES:
@@ -142,7 +147,7 @@ class VoiceLease:
     def __getitem__(self, name: str) -> LeasedTensor:
         """A tensor for `numpy.from_dlpack`, `torch.from_dlpack` and their like."""
         wanted = _convert.string("name", name)
-        with self._lock:
+        with self._locked():
             managed = ctypes.c_void_p()
             check(self._library.timbre_voice_dlpack(self._held(), wanted, managed))
             return LeasedTensor(self, name, Export(managed, self._process))
@@ -159,49 +164,50 @@ class VoiceLease:
     def __exit__(
         self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if os.getpid() == self._process:
-            self._give_back(None)
+        if os.getpid() != self._process:
+            return
+        with self._lock:
+            if not self._given_back:
+                self._give_back(None)
 
     def __del__(self) -> None:
-        if os.getpid() == self._process and not self._given_back and self._lease.owner:
+        if not self._given_back and self._lease.owner and os.getpid() == self._process:
             self._library.timbre_voice_release(self._lease)
 
     def __repr__(self) -> str:
         return f"<timbre.VoiceLease{', given back' if self._given_back else ''}>"
 
-    def _held(self) -> _abi.Lease:
-        """The C lease, for a call under the lock."""
+    def _locked(self) -> threading.RLock:
+        """The lock, unless this is a forked child, where whoever has it may not exist."""
         if os.getpid() != self._process:
             raise Error(Status.FORKED, "this lease belongs to the parent of this process")
+        return self._lock
+
+    def _held(self) -> _abi.Lease:
+        """The C lease, for a call under the lock."""
         if self._given_back:
             raise invalid("this lease was given back")
         return self._lease
 
     def _details(self) -> _abi.VoiceDetails:
         details = _abi.VoiceDetails()
-        with self._lock:
+        with self._locked():
             check(self._library.timbre_voice_info(self._held(), details))
         return details
 
-    def _give_back(self, stream: Optional[int]) -> bool:
-        """False where that happened before. After an error the lease is still held."""
-        if os.getpid() != self._process:
-            raise Error(Status.FORKED, "this lease belongs to the parent of this process")
-        with self._lock:
-            if self._given_back:
-                return False
-            if self._views == 0:
-                check(self._free(stream))
-            elif stream is not None:
-                check(self._library.timbre_voice_wait_on(self._lease, stream))  # is there such a stream?
-            self._stream = stream
-            self._given_back = True
-            return True
+    def _give_back(self, stream: Optional[int]) -> None:
+        """Under the lock, of a held lease; which it still is after an error."""
+        if self._views == 0:
+            check(self._free(stream))
+        elif stream is not None:
+            check(self._library.timbre_voice_wait_on(self._lease, stream))  # is there such a stream?
+        self._stream = stream
+        self._given_back = True
 
     def _free(self, stream: Optional[int]) -> int:
         if stream is None:
-            return self._library.timbre_voice_release(self._lease)
-        return self._library.timbre_voice_release_on(self._lease, stream)
+            return int(self._library.timbre_voice_release(self._lease))
+        return int(self._library.timbre_voice_release_on(self._lease, stream))
 
     def _view_gone(self) -> None:
         if os.getpid() != self._process:
@@ -286,4 +292,5 @@ def _bfloat16(name: str) -> np.dtype[Any]:
         raise Error(
             Status.UNSUPPORTED, f"tensor {name!r} is bfloat16: numpy has that from the package ml_dtypes; DLPack works without"
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return bfloat16

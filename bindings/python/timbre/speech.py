@@ -245,7 +245,7 @@ def open_speech(model: Model, text: Optional[str], chunk_samples: int, options: 
     capacity = _convert.integer("chunk_samples", chunk_samples, 1, 2**31)
     lease = given.get("voice")
     if isinstance(lease, VoiceLease):
-        with lease._lock:
+        with lease._locked():
             request.lease = ctypes.pointer(lease._held())
             return Speech(model, request, capacity)
     return Speech(model, request, capacity)

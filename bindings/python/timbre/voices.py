@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 _PAGE_BYTES = 64 * 1024  # an id has at most 512
+_TIMEOUT = int(Status.TIMEOUT)
 _UNTOLD = 2**31 - 1  # no status
 
 
@@ -101,16 +102,14 @@ class Voices:
         call = self._library.timbre_voice_get
         lease = self._no_lease()
         if timeout is None:
-            status = int(Status.TIMEOUT)
-            while status == Status.TIMEOUT:
-                with self._engine.use() as engine:
-                    status = call(engine, encoded, SLICE_MS, lease._lease)
+            status = _TIMEOUT
+            while status == _TIMEOUT:
+                status = self._engine.call(call, encoded, SLICE_MS, lease._lease)
         else:
             deadline = Deadline(timeout)
             while True:
-                with self._engine.use() as engine:
-                    status = call(engine, encoded, deadline.slice_ms(), lease._lease)
-                if status != Status.TIMEOUT or deadline.over:
+                status = self._engine.call(call, encoded, deadline.slice_ms(), lease._lease)
+                if status != _TIMEOUT or deadline.over:
                     break
         check(status)
         return lease
@@ -119,8 +118,7 @@ class Voices:
         """As `get`, but never waits: None where the voice is not here yet. Asking again goes on with the load."""
         encoded = _convert.string("id", id)
         lease = self._no_lease()
-        with self._engine.use() as engine:
-            status = check(self._library.timbre_voice_try_get(engine, encoded, lease._lease))
+        status = check(self._engine.call(self._library.timbre_voice_try_get, encoded, lease._lease))
         return None if status == Status.PENDING else lease
 
     def get_batch(self, ids: Iterable[str], timeout: Optional[float] = None) -> List[Union[VoiceLease, Error]]:

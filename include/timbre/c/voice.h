@@ -218,7 +218,7 @@ TIMBRE_API timbre_status timbre_voice_release_on(timbre_lease *lease, uint64_t s
  *
  * @param timeout_ms  how long this call may wait; what is left then goes on in the background.
  * @param out_ready   voices that are there now; may be NULL.
- * @param out_failed  voices that are not to be had, told one by one in the log; may be NULL.
+ * @param out_failed  voices that are not to be had; the log tells why of the first. May be NULL.
  * @return TIMBRE_OK; TIMBRE_PENDING where some are still being loaded; INVALID_ARGUMENT; CLOSED. Any thread.
  */
 TIMBRE_API timbre_status timbre_voice_prefetch(timbre_engine *engine, const char *const *ids, uint64_t count,

@@ -124,7 +124,7 @@ class CacheCore final : public PolicyEntries {
     return found;
   }
 
-  /// A lease on a visible entry that is no hit.
+  /// A lease on a visible entry, or on one that the caller leases, that is no hit.
   void acquire_quietly(EntryNumber number) {
     table[number].word.acquire();
     ++counted_before_;

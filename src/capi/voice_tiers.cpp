@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "capi/voice_tiers.hpp"
+
+#include <random>
+
+#include "bank/system_memory.hpp"
+
+namespace timbre::capi {
+namespace {
+
+// Rows of up to a quarter of a page share pages: 64 KiB, the largest that the cache takes for a row.
+constexpr std::size_t kPageBytes = std::size_t{256} << 10U;
+constexpr std::uint64_t kUnknownTotalBytes = std::uint64_t{64} << 30U;
+
+std::uint64_t random_word() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32U | device();
+}
+
+}  // namespace
+
+voice::Voice voice_of(const bank::VoiceLease& lease) {
+  const voice::PackedLayout& layout = lease.layout();
+  auto record = std::make_shared<voice::VoiceRecord>();
+  for (const voice::PackedTensor& place : layout.tensors) {
+    voice::Tensor tensor{place.name, place.dtype, place.shape, {}};
+    if (place.name == "g") {
+      const auto* bytes = reinterpret_cast<const std::byte*>(lease.address() + place.offset);
+      tensor.data.assign(bytes, bytes + place.bytes);
+    }
+    record->tensors.push_back(std::move(tensor));
+  }
+  record->model_fingerprint = layout.model_fingerprint;
+  record->speaker = layout.speaker;
+  record->normalised = layout.normalised;
+  record->sample_rate_hz = layout.sample_rate_hz;
+  record->scales = layout.scales;
+  return {std::move(record), lease.version().sequence};
+}
+
+Result<std::shared_ptr<VoiceTiers>> VoiceTiers::make(const TiersOptions& options) {
+  std::shared_ptr<VoiceTiers> tiers(new VoiceTiers);
+  auto memory = std::make_unique<bank::SystemMemory>();
+  const Result<device::MemoryReading> reading = memory->read();
+  device::HostDeviceOptions host;
+  host.capacity_bytes = reading && reading->total_bytes > 0 ? reading->total_bytes : kUnknownTotalBytes;
+  host.page_bytes = kPageBytes;
+  host.name = "cpu";
+  Result<std::unique_ptr<device::HostDevice>> made = device::HostDevice::create(host);
+  if (!made) return std::move(made).error();
+  tiers->device_ = std::move(*made);
+  bank::BankOptions bank;
+  bank.device.device = tiers->device_.get();
+  bank.device.cache.rows = bank.device.cache.blobs = options.policy;
+  bank.device.cache.hash_seed = random_word();
+  tiers->bank_ = std::make_unique<bank::VoiceBank>(bank, tiers->store_);
+  bank::GovernorOptions governor;
+  if (options.device_cache_bytes) governor.budget.cap_bytes = *options.device_cache_bytes;
+  Result<std::unique_ptr<bank::Governor>> governed =
+      bank::Governor::create(tiers->bank_->device_tier().cache, std::move(memory), governor);
+  if (!governed) return std::move(governed).error();
+  tiers->governor_ = std::move(*governed);
+  return tiers;
+}
+
+bool VoiceTiers::work(bank::Clock::time_point deadline) {
+  governor_->tick();
+  bank_->poll(deadline);
+  return bank::Clock::now() >= deadline;
+}
+
+void VoiceTiers::drop_written(std::string_view id) {
+  written_exports_.fetch_add(1, std::memory_order_relaxed);
+  bank_->invalidate(id);
+}
+
+Result<std::optional<voice::Voice>> VoiceTiers::try_get(std::string_view id) {
+  Result<std::optional<bank::VoiceLease>> lease = bank_->try_get(id);
+  if (!lease) return std::move(lease).error();
+  if (!*lease) return std::optional<voice::Voice>{};
+  return std::optional(voice_of(**lease));
+}
+
+Result<voice::Voice> VoiceTiers::get(std::string_view id) {
+  Result<bank::VoiceLease> lease = bank_->get(id, wait_until(bank::Clock::time_point::max()));
+  if (!lease) return std::move(lease).error();
+  return voice_of(*lease);
+}
+
+}  // namespace timbre::capi

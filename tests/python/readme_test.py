@@ -45,3 +45,12 @@ def test_the_python_example_speaks(tmp_path):
     done = run(sys.executable, source, VOICE, PATCH, PYTHONPATH=str(ROOT / "bindings/python"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(" samples\n")
+
+
+def test_the_python_example_tells_how_it_is_used(tmp_path):
+    source = tmp_path / "readme.py"
+    source.write_text(block("python"))
+    for arguments in ([], [VOICE]):
+        done = run(sys.executable, source, *arguments, PYTHONPATH=str(ROOT / "bindings/python"))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "usage: speak.py VOICE.onnx PATCH.safetensors\n"

@@ -19,6 +19,8 @@ std::string check_seed(const std::string& text) {
   return error == std::errc{} && next == end ? "" : "a seed is a whole number of 0..18446744073709551615, not " + text;
 }
 
+std::string check_file_name(const std::string& text) { return text.empty() ? "an empty name is no file's" : ""; }
+
 void add_model(CLI::App& app, Options& o) {
   app.add_option("-m,--model", o.model, "Piper .onnx, Hugging Face VITS folder, or tone:")->required();
   app.add_option("--patch", o.patches, "safetensors that adds or replaces tensors of the model")->expected(1);
@@ -33,7 +35,7 @@ void add_model(CLI::App& app, Options& o) {
 }
 
 void add_text(CLI::App& app, Options& o) {
-  app.add_option("text", o.text, "what to say; - or nothing reads standard input");
+  app.add_option("text", o.text, "what to say; - or nothing reads standard input. No words there are an error");
   app.add_flag("--phonemes", o.phonemes, "the text is a phoneme string");
 }
 
@@ -50,7 +52,7 @@ void add_say(CLI::App& app, Options& o) {
   app.add_option("--gain", o.gain, "factor on the samples");
   app.add_option("--sentence-silence", o.sentence_silence_s, "seconds of silence between sentences")
       ->check(CLI::Range(0.0, 60.0));
-  app.add_option("-o,--output", o.output, "WAV file; - or nothing writes to standard output");
+  app.add_option("-o,--output", o.output, "WAV file; - or nothing writes to standard output")->check(check_file_name);
   app.add_flag("--raw", o.raw, "16-bit little-endian samples without a header");
   app.add_flag("--stats", o.stats, "figures of the run on standard error");
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 
 #include "options.hpp"
 #include "text_source.hpp"
@@ -21,18 +22,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+bool is_separator(char character) { return std::string_view(" ,\n\t").find(character) != std::string_view::npos; }
+
 /// Numbers between blanks or commas.
 std::vector<std::int32_t> parse_ids(const std::string& text) {
   std::vector<std::int32_t> ids;
   const char* at = text.data();
   const char* end = at + text.size();
   while (true) {
-    while (at != end && (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t')) ++at;
+    at = std::find_if_not(at, end, is_separator);
     if (at == end) return ids;
     std::int32_t id = 0;
     const auto [next, error] = std::from_chars(at, end, id);
     if (error != std::errc{}) {
-      throw std::runtime_error(fmt::format("--ids: number {} is none that a model can have: {:.20}", ids.size(), at));
+      const std::string_view word(at, std::find_if(at, end, is_separator));
+      throw std::runtime_error(fmt::format("--ids: '{}' at index {} is no token id", word.substr(0, 40), ids.size()));
     }
     ids.push_back(id);
     at = next;
@@ -63,6 +67,16 @@ void apply(const Options& options, const Model& model, Request& request) {
   if (options.rate_hz) request.output_sample_rate_hz = *options.rate_hz;
   if (options.sentence_silence_s) {
     request.sentence_silence_ms = static_cast<std::uint32_t>(std::lround(*options.sentence_silence_s * 1000));
+  }
+}
+
+/// A voice that does not fit is told by its file.
+Speech open(const Model& model, const Request& request, const Options& options) {
+  try {
+    return model.speak(request);
+  } catch (const Exception& error) {
+    if (!options.voice_file || error.status() != TIMBRE_ERR_MISMATCH) throw;
+    throw Exception(error.status(), fmt::format("{}: {}", *options.voice_file, error.what()));
   }
 }
 
@@ -98,15 +112,23 @@ void report(const Speech& speech) {
     fmt::print(stderr, "timbre: a sentence of more than 2,048 ids was split into pieces ({} in all)\n",
                details.split_pieces);
   }
-  if (details.empty_reason != TIMBRE_EMPTY_NOT) {
-    fmt::print(stderr, "timbre: nothing to say: {}\n",
-               details.empty_reason == TIMBRE_EMPTY_TEXT ? "the text is empty" : "the model knows none of its symbols");
-  }
 }
+
+[[noreturn]] void nothing_to_say(const std::string& why) { throw std::runtime_error("nothing to say: " + why); }
 
 void pull(Speech& speech, const std::optional<std::string>& path, bool raw) {
   std::vector<float> chunk(4096);
   std::size_t count = speech.read(chunk);  // before the file is touched: an error leaves an older one alone
+  if (count == 0) {
+    switch (speech.info().empty_reason) {
+      case TIMBRE_EMPTY_TEXT:
+        nothing_to_say("no words are in the text");
+      case TIMBRE_EMPTY_NOT:
+        break;
+      default:
+        nothing_to_say("the model knows no symbol of the text");
+    }
+  }
   WavWriter writer(path, speech.info().sample_rate_hz, raw);
   for (; count > 0; count = speech.read(chunk)) writer.write(std::span(chunk).first(count));
   writer.finish();
@@ -124,6 +146,9 @@ int say(const Options& options) {
   const std::string text = options.ids ? std::string() : source_text(options);
   std::optional<VoiceFile> voice;
   if (options.voice_file) voice.emplace(*options.voice_file);
+  if (options.ids && ids.empty()) nothing_to_say("--ids has no number, expected numbers such as \"1 0 20 0 2\"");
+  if (!options.ids && text.find_first_not_of(" \t\r\n") == std::string::npos)
+    nothing_to_say("the text is empty, expected words as an argument or on standard input");
 
   const Engine engine = make_engine(options);
   const auto begin = Clock::now();
@@ -134,7 +159,7 @@ int say(const Options& options) {
       options.ids ? Request(ids) : Request(text, options.phonemes ? TIMBRE_INPUT_PHONEMES : TIMBRE_INPUT_TEXT);
   if (voice) request.set_tensors(voice->tensors());
   apply(options, model, request);
-  Speech speech = model.speak(request);
+  Speech speech = open(model, request, options);
   pull(speech, to_stdout ? std::nullopt : options.output, options.raw);
   report(speech);
   print_log(engine);

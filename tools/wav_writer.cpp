@@ -28,14 +28,12 @@ WavWriter::WavWriter(const std::optional<std::string>& path, std::uint32_t sampl
   file_ = path ? std::fopen(path->c_str(), "wb") : stdout;
   if (file_ == nullptr) fail("cannot be written");
   struct stat status {};
-  regular_ = path && ::fstat(::fileno(file_), &status) == 0 && S_ISREG(status.st_mode);
+  if (path && ::fstat(::fileno(file_), &status) == 0 && S_ISREG(status.st_mode)) unfinished_.emplace(name_);
   if (!raw_) write_header(kUnknownSize);
 }
 
 WavWriter::~WavWriter() {
-  if (file_ == nullptr || file_ == stdout) return;
-  std::fclose(file_);
-  if (regular_) std::remove(name_.c_str());
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
 }
 
 void WavWriter::write(std::span<const float> samples) {
@@ -50,7 +48,7 @@ void WavWriter::write(std::span<const float> samples) {
 }
 
 void WavWriter::finish() {
-  if (regular_ && !raw_) {
+  if (unfinished_ && !raw_) {
     if (std::fseek(file_, 0, SEEK_SET) != 0) fail("cannot be completed");
     const bool fits = data_bytes_ < kUnknownSize - kHeaderBytes;
     write_header(fits ? static_cast<std::uint32_t>(data_bytes_) : kUnknownSize);
@@ -59,6 +57,7 @@ void WavWriter::finish() {
   std::FILE* file = file_;
   file_ = nullptr;
   if (file != stdout && std::fclose(file) != 0) fail("cannot be closed");
+  if (unfinished_) unfinished_->finish();
 }
 
 void WavWriter::write_header(std::uint32_t data_bytes) {

@@ -5,7 +5,9 @@
 // Invariants
 //   * A pipe gets a header with sizes of 0xFFFFFFFF, as streaming readers expect; a file gets its true sizes at
 //   finish().
-//   * A named file that did not reach finish() is removed: nothing half-done stays behind. Special files stay.
+//   * A named file that did not reach finish() is removed, also by Ctrl-C: nothing half-done stays behind. Special
+//   files
+//     stay. What a pipe or a redirection has got, it keeps.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "unfinished_file.hpp"
 
 namespace timbre::tools {
 
@@ -37,7 +41,7 @@ class WavWriter {
 
   std::string name_;
   std::FILE* file_ = nullptr;
-  bool regular_ = false;  // a named, regular file: seekable, and ours to remove
+  std::optional<UnfinishedFile> unfinished_;  // a named, regular file: seekable, and ours to remove
   bool raw_;
   std::uint32_t sample_rate_hz_;
   std::uint64_t data_bytes_ = 0;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 #include <new>
 #include <utility>
 
@@ -234,35 +235,42 @@ Result<void> VoiceBank::remove(std::string_view id) {
 // ---- Before they are asked for, and behind
 
 PrefetchReport VoiceBank::prefetch(std::span<const std::string_view> ids, Clock::time_point deadline) {
+  constexpr std::size_t kAtOnce = 32;  // a load that has landed is leased until it is looked at
   PrefetchReport report;
-  const auto fail = [&report](Error error) {
-    ++report.failed;
-    if (!report.first_error) report.first_error = std::move(error);
-  };
-  std::vector<std::pair<std::string_view, FlightTable::Joined>> begun;
-  for (const std::string_view id : ids) {
-    Result<void> valid = check_id(id);
-    Result<FlightTable::Joined> joined = valid ? flights_.join(id, false) : std::move(valid).error();
-    if (!joined) {
-      fail(std::move(joined).error());
-    } else if (joined->lease) {
-      ++report.there;
-    } else {
-      static_cast<void>(flights_.advance(joined->flight, deadline));
-      begun.emplace_back(id, std::move(*joined));
-    }
-  }
-  for (auto& [id, joined] : begun) {
-    joined.has_begun = true;  // no use of the voice
-    Result<VoiceLease> voice = wait_for(std::move(joined), id, {.deadline = deadline}, false);
+  const auto settle = [&report](const Result<VoiceLease>& voice) {
     if (voice) {
       ++report.loaded;
     } else if (voice.error().status == Status::kTimeout) {
       ++report.pending;
     } else {
-      fail(std::move(voice).error());
+      ++report.failed;
+      if (!report.first_error) report.first_error = voice.error();
     }
+  };
+  std::deque<std::pair<std::string_view, FlightTable::Joined>> begun;
+  const auto settle_first = [&] {
+    auto [id, joined] = std::move(begun.front());
+    begun.pop_front();
+    settle(wait_for(std::move(joined), id, {.deadline = deadline}, false));
+  };
+  for (const std::string_view id : ids) {
+    Result<void> valid = check_id(id);
+    Result<FlightTable::Joined> joined = valid ? flights_.join(id, false) : std::move(valid).error();
+    if (!joined) {
+      settle(std::move(joined).error());
+    } else if (joined->lease) {
+      ++report.there;
+    } else {
+      joined->has_begun = true;  // no use of the voice
+      if (flights_.advance(joined->flight, deadline) == FlightEnd::kLanded) {
+        settle(landed(*joined, id));
+      } else {
+        begun.emplace_back(id, std::move(*joined));
+      }
+    }
+    if (begun.size() == kAtOnce) settle_first();
   }
+  while (!begun.empty()) settle_first();
   return report;
 }
 
@@ -277,13 +285,14 @@ void VoiceBank::poll(Clock::time_point deadline) {
   if (host_) host_->cache.poll();
   limbo_.settle();
   drain();
-  const std::vector<std::shared_ptr<Flight>> waiting = flights_.unattended();
-  for (const std::shared_ptr<Flight>& flight : waiting) {
-    if (flights_.advance(flight, deadline) == FlightEnd::kLanded) note_background(*flight);
-  }
-  for (const std::shared_ptr<Flight>& flight : waiting) {
-    if (Clock::now() >= deadline) return;
-    if (flights_.await(flight, {.deadline = deadline}) == FlightEnd::kLanded) note_background(*flight);
+  std::vector<std::shared_ptr<Flight>> waiting = flights_.unattended();
+  std::erase_if(waiting, [&](const std::shared_ptr<Flight>& flight) {
+    const FlightEnd end = flights_.advance(flight, deadline);
+    if (end == FlightEnd::kLanded) note_background(*flight);
+    return end != FlightEnd::kTimedOut;
+  });
+  for (; !waiting.empty() && Clock::now() < deadline; waiting.pop_back()) {
+    if (flights_.await(waiting.back(), {.deadline = deadline}) == FlightEnd::kLanded) note_background(*waiting.back());
   }
 }
 

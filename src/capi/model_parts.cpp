@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "capi/guard.hpp"
+#include "files/disguise.hpp"
 #include "files/file_bytes.hpp"
 
 namespace timbre::capi {
@@ -44,7 +45,8 @@ bool is_file(const std::string& path) {
   return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/// First gathers the names of all parts, then reads: configurations before weights, which may be gigabytes.
+/// First gathers the names of all parts and looks at how the weights begin, then reads: configurations before weights,
+/// which may be gigabytes.
 class Collector {
  public:
   Result<void> add(const ModelPart& part) {
@@ -59,6 +61,7 @@ class Collector {
   }
 
   Result<speech::ModelFiles> finish() {
+    if (Result<void> checked = check_weights(); !checked) return std::move(checked).error();
     if (Result<void> added = add_graph_config(); !added) return std::move(added).error();
     for (const bool configurations : {true, false}) {
       for (speech::ModelFile& file : files_.files) {
@@ -91,6 +94,24 @@ class Collector {
     if (found == 0)
       return Error{Status::kNotFound, fmt::format("{}: the folder holds no config.json or model.safetensors", folder)};
     return {};
+  }
+
+  /// What is no model, whatever its name, is told before a configuration is missed or read.
+  Result<void> check_weights() const {
+    for (const speech::ModelFile& file : files_.files) {
+      const bool graph = file.name.ends_with(".onnx");
+      if (!graph && !file.name.ends_with(".safetensors")) continue;
+      const Result<std::string> head = head_of(file);
+      if (!head || head->empty()) continue;  // reading it whole tells more
+      const std::string other = files::binary_disguise(*head, graph ? "an ONNX file" : "a safetensors file");
+      if (!other.empty()) return Error{Status::kFormat, fmt::format("{}: {}", file.where, other)};
+    }
+    return {};
+  }
+
+  static Result<std::string> head_of(const speech::ModelFile& file) {
+    if (file.bytes.empty()) return files::read_file_head(file.where, files::kDisguiseBytes);
+    return std::string(file.text().substr(0, files::kDisguiseBytes));
   }
 
   /// The configuration beside a graph, unless the host gave one.

@@ -45,29 +45,51 @@ Error file_error(const std::string& path, int error) {
   return {status, fmt::format("{}: {}", path, std::strerror(error))};
 }
 
-}  // namespace
-
-Result<FileBytes> read_file_bytes(const std::string& path) {
-  const File file(path);
+Result<std::uint64_t> size_of_regular(const File& file, const std::string& path) {
   if (file.get() < 0) return file_error(path, errno);
   struct stat facts {};
   if (fstat(file.get(), &facts) != 0) return file_error(path, errno);
   if (!S_ISREG(facts.st_mode)) return Error{Status::kIo, fmt::format("{}: not a regular file", path)};
-  const auto size = static_cast<std::uint64_t>(facts.st_size);
-  if (size == 0) return Error{Status::kFormat, fmt::format("{}: the file is empty", path)};
-  if (size > kMaxFileBytes)
-    return Error{Status::kFormat, fmt::format("{}: {} bytes is too large for a model", path, size)};
-  const std::shared_ptr<std::byte[]> bytes(new std::byte[size]);
-  std::uint64_t done = 0;
-  while (done < size) {
-    const ssize_t got = read(file.get(), bytes.get() + done, size - done);
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+/// Fills `out` from where the file stands.
+Result<void> read_exactly(const File& file, const std::string& path, std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = read(file.get(), out.data() + done, out.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return file_error(path, errno);
     if (got == 0)
-      return Error{Status::kIo, fmt::format("{}: ends at byte {} of {} while it is read", path, done, size)};
-    done += static_cast<std::uint64_t>(got);
+      return Error{Status::kIo, fmt::format("{}: ends at byte {} of {} while it is read", path, done, out.size())};
+    done += static_cast<std::size_t>(got);
   }
-  return FileBytes{{bytes.get(), size}, bytes};
+  return {};
+}
+
+}  // namespace
+
+Result<FileBytes> read_file_bytes(const std::string& path) {
+  const File file(path);
+  const Result<std::uint64_t> size = size_of_regular(file, path);
+  if (!size) return size.error();
+  if (*size == 0) return Error{Status::kFormat, fmt::format("{}: the file is empty", path)};
+  if (*size > kMaxFileBytes)
+    return Error{Status::kFormat, fmt::format("{}: {} bytes is too large for a model", path, *size)};
+  const std::shared_ptr<std::byte[]> bytes(new std::byte[*size]);
+  const std::span<std::byte> room(bytes.get(), *size);
+  if (Result<void> read = read_exactly(file, path, room); !read) return std::move(read).error();
+  return FileBytes{room, bytes};
+}
+
+Result<std::string> read_file_head(const std::string& path, std::size_t limit_bytes) {
+  const File file(path);
+  const Result<std::uint64_t> size = size_of_regular(file, path);
+  if (!size) return size.error();
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(*size, limit_bytes)), '\0');
+  if (Result<void> read = read_exactly(file, path, std::as_writable_bytes(std::span(head))); !read)
+    return std::move(read).error();
+  return head;
 }
 
 }  // namespace timbre::files

@@ -12,7 +12,8 @@ class ScriptedStore::Load final : public VoiceLoad {
 
   Result<std::optional<StoredVoice>> pump(Deadline deadline) override {
     if (!answer_) {
-      end_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(store_.latency_ns_.load());
+      const std::chrono::nanoseconds latency(store_.latency_ns_.load());
+      if (latency.count() > 0) end_ = std::chrono::steady_clock::now() + latency;
       answer_ = failure_ ? Result<StoredVoice>(std::move(*failure_)) : store_.read(id_);
       const std::lock_guard lock(store_.mutex_);
       ++store_.read_count_;
@@ -35,7 +36,7 @@ class ScriptedStore::Load final : public VoiceLoad {
   bool may_block_;
   std::optional<Error> failure_;
   std::optional<Result<StoredVoice>> answer_;
-  Deadline end_;
+  Deadline end_{};
 };
 
 Result<std::unique_ptr<VoiceLoad>> ScriptedStore::begin_load(std::string_view id) {

@@ -2,6 +2,7 @@
 #include "vits/model_loader.hpp"
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "vits/hf_model.hpp"
@@ -19,6 +20,12 @@ const speech::ModelFile* find_pickle(const speech::ModelFiles& files) {
   return nullptr;
 }
 
+std::string names_of(const speech::ModelFiles& files) {
+  std::string names;
+  for (const speech::ModelFile& file : files.files) names += (names.empty() ? "" : ", ") + file.where;
+  return names;
+}
+
 }  // namespace
 
 Result<LoadedModel> load_model(const speech::ModelFiles& files, const speech::LoadWarning& warning) {
@@ -34,8 +41,9 @@ Result<LoadedModel> load_model(const speech::ModelFiles& files, const speech::Lo
   if (const auto* config = files.find("config.json")) return load_hf(files, *config);
   if (weights != nullptr) return load_piper_tensors(files, *weights, warning);
   return Error{Status::kNotFound,
-               "no model among the parts: a folder with config.json and model.safetensors, or an "
-               ".onnx, or a .safetensors with its .json is wanted"};
+               "no model among " + names_of(files) +
+                   ": a folder with config.json and model.safetensors, or an .onnx, or a .safetensors with its .json "
+                   "is wanted"};
 }
 
 }  // namespace timbre::vits

@@ -403,7 +403,7 @@ Result<OnnxGraph> read_onnx(std::span<const std::byte> bytes, std::string_view w
   auto fail = [&](std::string_view reason) {
     return Error{Status::kFormat, std::string(where) + ": " + std::string(reason)};
   };
-  if (const auto other = files::disguise(text, "an ONNX file"); !other.empty()) return fail(other);
+  if (const auto other = files::binary_disguise(text, "an ONNX file"); !other.empty()) return fail(other);
   try {
     std::optional<OnnxGraph> graph;
     pbf_reader model(text.data(), text.size());

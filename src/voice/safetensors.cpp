@@ -211,7 +211,7 @@ Result<Safetensors> read_safetensors(std::span<const std::byte> bytes, std::stri
   std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
   if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - sizeof header_bytes) {
     const std::string_view start(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (auto other = files::disguise(start, "a safetensors file"); !other.empty())
+    if (auto other = files::binary_disguise(start, "a safetensors file"); !other.empty())
       return format_error(where, std::move(other));
     return format_error(where, "its header of " + std::to_string(header_bytes) + " bytes does not fit the file of " +
                                    std::to_string(bytes.size()) + " bytes");

@@ -28,6 +28,15 @@ using cache::test::kPage;
 inline Clock::time_point in(std::chrono::milliseconds time) { return Clock::now() + time; }
 inline Wait within(std::chrono::milliseconds time) { return {.deadline = in(time)}; }
 
+struct Dice {
+  std::uint64_t state = 0;
+
+  std::uint64_t roll() {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return state >> 33U;
+  }
+};
+
 inline float value_of(std::uint64_t number, std::uint64_t stamp, std::size_t at) {
   return static_cast<float>((number * 7919 + stamp * 104'729 + at * 31) % 65'521);
 }

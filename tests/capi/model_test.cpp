@@ -150,6 +150,21 @@ TEST_CASE("a graph without configuration is refused before it is read", "[capi][
   CHECK_THAT(refusal(tone.engine, graph, TIMBRE_ERR_FORMAT), Catch::StartsWith(graph + ": "));
 }
 
+TEST_CASE("what is no graph is told before its configuration is missed", "[capi][model]") {
+  ToneEngine tone;
+  const TemporaryFolder folder;
+  const std::string text = folder.write("text.onnx", "hello, I am a text\n");
+  CHECK(refusal(tone.engine, text, TIMBRE_ERR_FORMAT) == text + ": this is a text file, not an ONNX file");
+  folder.write("text.onnx.json", "{}");
+  CHECK(refusal(tone.engine, text, TIMBRE_ERR_FORMAT) == text + ": this is a text file, not an ONNX file");
+  const std::string page = folder.write("page.onnx", "<!DOCTYPE html><html>");
+  CHECK(refusal(tone.engine, page, TIMBRE_ERR_FORMAT) == page + ": this is an HTML or XML page, not an ONNX file");
+  CHECK(load(tone.engine, {memory_part("a.onnx", "hello")}) == TIMBRE_ERR_FORMAT);
+  CHECK(std::string(timbre_last_error()) == "a.onnx (in memory): this is a text file, not an ONNX file");
+  CHECK(load(tone.engine, {memory_part("a.safetensors", "hello")}) == TIMBRE_ERR_FORMAT);
+  CHECK(std::string(timbre_last_error()) == "a.safetensors (in memory): this is a text file, not a safetensors file");
+}
+
 TEST_CASE("a load can be cancelled from its progress callback", "[capi][model]") {
   ToneEngine tone;
   timbre_model_options options;

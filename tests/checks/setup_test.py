@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What scripts/setup does about system packages, on a machine made of stand-ins for dpkg-query, id, sudo and apt-get."""
+import hashlib
 import os
 import shutil
 import subprocess
@@ -16,12 +17,19 @@ class SetupTest(PlantedTest):
         shutil.copytree(SCRIPTS, os.path.join(self.root, "scripts"))
         self.bin = os.path.join(self.root, "bin")
         self.log = os.path.join(self.root, "log")
+        os.makedirs(self.bin)
         for tool in ("bash", "env", "dirname", "nproc"):
-            os.makedirs(self.bin, exist_ok=True)
-            os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
+            self.link(tool)
         self.stand_in("mkdir", "exit 9")
         self.stand_in("dpkg-query", 'case "$*" in *cmake*|*g++*) echo; exit 1 ;; *) printf installed ;; esac')
         self.stand_in("apt-get", f'echo "apt-get $*" >>"{self.log}"')
+
+    def link(self, tool):
+        """The machine has the true one."""
+        path = os.path.join(self.bin, tool)
+        if os.path.exists(path):
+            os.remove(path)
+        os.symlink(shutil.which(tool), path)
 
     def stand_in(self, name, code):
         os.chmod(self.plant("bin/" + name, f"#!{self.bin}/bash\n{code}\n"), 0o755)
@@ -68,6 +76,18 @@ class SetupTest(PlantedTest):
         self.stand_in("dpkg-query", "printf installed")
         status, said, called = self.setup_script()
         self.assertEqual((status, said, called), (9, "", []))
+
+    def test_one_line_says_that_all_is_in_place(self):
+        self.stand_in("dpkg-query", "printf installed")
+        self.stand_in("python3", "exit 0")
+        for tool in ("cat", "cut", "mkdir", "sha256sum"):
+            self.link(tool)
+        for part, name in (("venv", "tests"), ("libtorch", "libtorch"), ("voices", "voices")):
+            with open(os.path.join(SCRIPTS, "requirements", name + ".txt"), "rb") as file:
+                self.plant(f".deps/{part}/.stamp", hashlib.sha256(file.read()).hexdigest() + "\n")
+        status, said, called = self.setup_script()
+        self.assertEqual((status, called), (0, []))
+        self.assertRegex(said, r"^== set-up complete: .*\n\Z")
 
     def test_an_unknown_argument_is_refused(self):
         run = subprocess.run([os.path.join(self.root, "scripts", "setup"), "--all"], capture_output=True, text=True)

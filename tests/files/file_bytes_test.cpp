@@ -5,6 +5,7 @@
 
 using timbre::Status;
 using timbre::files::read_file_bytes;
+using timbre::files::read_file_head;
 using timbre::test::TemporaryFolder;
 
 namespace {
@@ -40,4 +41,18 @@ TEST_CASE("what cannot be read is told by its path and why", "[file_bytes]") {
   told(folder.path(), Status::kIo, "not a regular file");
   told("/dev/zero", Status::kIo, "not a regular file");
   told(folder.zeros("huge", std::uint64_t{9} << 30U), Status::kFormat, "9663676416 bytes is too large for a model");
+}
+
+TEST_CASE("the beginning of a file is read, whatever its size", "[file_bytes]") {
+  const TemporaryFolder folder;
+  const auto head = [](const std::string& path) {
+    auto read = read_file_head(path, 4);
+    return read ? *read : read.error().message;
+  };
+  CHECK(head(folder.write("long", "abcdef")) == "abcd");
+  CHECK(head(folder.write("short", "abc")) == "abc");
+  CHECK(head(folder.write("empty", "")).empty());
+  CHECK(head(folder.zeros("huge", std::uint64_t{9} << 30U)) == std::string(4, '\0'));
+  CHECK(head(folder / "absent") == folder / "absent" + ": No such file or directory");
+  CHECK(head("/dev/zero") == "/dev/zero: not a regular file");
 }

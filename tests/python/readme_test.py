@@ -68,3 +68,12 @@ def test_the_python_example_of_leases_shows_what_it_says(tmp_path):
     lines = done.stdout.splitlines()
     assert re.fullmatch(r"\d+ \[7\. 7\. 7\.\]", lines[0]) and lines[1] == "[7. 7. 7.] 1 lease", lines
     assert lines[2] == "1.0" and "nobody" in lines[3] and lines[4].startswith("True trim "), lines
+
+
+def test_the_python_example_tells_how_it_is_used(tmp_path):
+    source = tmp_path / "readme.py"
+    source.write_text(block("From Python", "python"))
+    for arguments in ([], [VOICE]):
+        done = run(sys.executable, source, *arguments, PYTHONPATH=str(ROOT / "bindings/python"))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "usage: speak.py VOICE.onnx PATCH.safetensors\n"

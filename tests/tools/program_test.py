@@ -2,8 +2,10 @@
 """The program `timbre` from outside: what it writes where, and its exit codes."""
 import json
 import os
+import signal
 import struct
 import subprocess
+import time
 import wave
 from pathlib import Path
 
@@ -110,7 +112,10 @@ def test_a_voice_from_a_file(tmp_path):
     assert raw("abc", "--voice", path) != raw("abc")
     write_safetensors(path, g=("F32", [15], struct.pack("<15f", *[0.5] * 15)))
     _, error = say("abc", "--voice", path, status=1)
-    assert "15" in error and "16" in error
+    assert str(path) in error and "15" in error and "16" in error
+    write_safetensors(path, h=("F32", [16], struct.pack("<16f", *[0.5] * 16)))
+    _, error = say("abc", "--voice", path, status=1)
+    assert str(path) in error and "'g'" in error and "'h'" in error
     write_safetensors(path, g=("F64", [16], struct.pack("<16d", *[0.5] * 16)))
     _, error = say("abc", "--voice", path, status=1)
     assert "voice.safetensors" in error and "F64" in error
@@ -162,6 +167,7 @@ def test_version_and_help():
         ["say", "abc", "--model", "tone:", "--seed", "1", "--random-seed"],
         ["say", "abc", "--model", "tone:", "--speaker", "1", "--voice", "x"],
         ["say", "abc", "--model", "tone:", "--sentence-silence", "-1"],
+        ["say", "abc", "--model", "tone:", "-o", ""],
         ["say", "abc", "--model", "tone:", "--precision", "fp64"],
         ["info"],
     ],
@@ -176,7 +182,10 @@ def test_wrong_usage_is_status_2(arguments):
     [
         (["--length-scale", "0"], "length"),
         (["--noise-scale", "nan"], "noise"),
-        (["--noise-scale", "-1"], "noise"),
+        (["--noise-scale", "-1"], "noise_scale is -1"),
+        (["--length-scale", "-1"], "length_scale is -1"),
+        (["--noise-w", "-1"], "noise_w is -1"),
+        (["--gain", "-1"], "gain is -1"),
         (["--rate", "1"], "rate"),
         (["--threads", "0"], "thread"),
         (["--device", "cuda:63"], "cuda:63"),
@@ -190,19 +199,29 @@ def test_a_refused_request_is_status_1(arguments, word):
 
 def test_bad_ids_are_named():
     _, error = say("--ids", "1 5 x", status=1)
-    assert "number 2" in error
-    say("--ids", "1 1099511627776", status=1)
+    assert "'x' at index 2" in error
+    _, error = say("--ids", "1,1099511627776,2", status=1)
+    assert "'1099511627776' at index 1" in error
     _, error = say("--ids", "1 100000 2", status=1)
     assert "100000" in error
 
 
-def test_nothing_to_say_is_said(tmp_path):
-    out, error = say("", "-o", tmp_path / "empty.wav")
-    assert "nothing to say" in error
-    with wave.open(str(tmp_path / "empty.wav")) as file:
-        assert file.getnframes() == 0
-    out, _ = say("", "--raw")
-    assert out == b""
+@pytest.mark.parametrize(
+    "arguments, stdin, word",
+    [
+        ([""], b"", "expected words"),
+        ([" \n"], b"", "expected words"),
+        ([], b"", "expected words"),
+        (["-"], b"\n\n", "expected words"),
+        (["--ids", " "], b"", "--ids"),
+        (["\u03c9\u03c9"], b"", "no symbol"),
+    ],
+)
+@pytest.mark.parametrize("raw", [[], ["--raw"]])
+def test_nothing_to_say_is_an_error_and_no_file(tmp_path, arguments, stdin, word, raw):
+    out, error = say(*arguments, *raw, "-o", tmp_path / "empty.wav", stdin=stdin, status=1)
+    assert out == b"" and error.startswith("timbre: nothing to say: ") and word in error
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_leaves_no_file_and_an_old_one_alone(tmp_path):
@@ -212,9 +231,48 @@ def test_a_failure_leaves_no_file_and_an_old_one_alone(tmp_path):
     assert path.read_bytes() == b"mine"
     _, error = say("abc", "-o", tmp_path / "no" / "folder.wav", status=1)
     assert "folder.wav" in error
+    _, error = say("abc", "-o", tmp_path, status=1)
+    assert f"{tmp_path} cannot be written: Is a directory" in error
+    locked = Path("/sys") if os.geteuid() == 0 else tmp_path / "locked"  # root may write into any folder but this one
+    locked.mkdir(0o555, exist_ok=True)
+    _, error = say("abc", "-o", locked / "a.wav", status=1)
+    assert f"{locked / 'a.wav'} cannot be written: " in error
     if Path("/dev/full").exists():
         _, error = say("abc", "-o", "/dev/full", status=1)
         assert "/dev/full" in error and Path("/dev/full").exists()
+
+
+class Running:
+    """`timbre say` with a text of an hour, caught while it writes."""
+
+    def __init__(self, path, **options):
+        text = path.with_suffix(".txt")
+        text.write_text("who goes there, and why? " * 5000)
+        command = [PROGRAM, "say", "--model", "tone:", "-o", str(path)]
+        self.child = subprocess.Popen(command, stdin=text.open(), stderr=subprocess.PIPE, **options)
+        while not (path.exists() and path.stat().st_size > 1000):
+            assert self.child.poll() is None, "it was done too early"
+            time.sleep(0.01)
+
+    def end_by(self, number):
+        self.child.send_signal(number)
+        _, error = self.child.communicate(timeout=60)
+        assert error == b""
+        return self.child.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_leaves_no_half_file(tmp_path, number):
+    assert Running(tmp_path / "long.wav").end_by(number) == -number  # which shells tell as 128 + number
+    assert not (tmp_path / "long.wav").exists()
+
+
+def test_a_signal_that_was_ignored_stays_ignored(tmp_path):
+    running = Running(tmp_path / "long.wav", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    running.child.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    assert running.child.poll() is None and (tmp_path / "long.wav").exists()
+    assert running.end_by(signal.SIGINT) == -signal.SIGINT
 
 
 def test_a_missing_model_is_named():

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Export by DLPack: no copy, read-only, and a lease that lives as long as the array."""
+"""Export by DLPack: no copy, read-only, and a lease that lives as long as the array. torch_test.py has torch's part."""
+import ctypes
 import gc
-import os
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, raises
+from conftest import raises
 from timbre import Status
 
-PYTHON = Path(os.environ.get("TIMBRE_REFERENCE_PYTHON", ROOT / ".deps/reference/bin/python"))
 G = np.arange(16, dtype=np.float32)
 
 
@@ -110,59 +107,9 @@ def test_another_device_or_stream_is_refused(voice):
 
 
 def test_a_voice_that_was_written_into_is_loaded_anew(engine, voice):
-    import ctypes
-
     array = np.from_dlpack(voice["g"])
     ctypes.memset(array.ctypes.data, 0, array.nbytes)
     voice.release()
     del array
     assert engine.stats().written_exports == 1
     np.testing.assert_array_equal(engine.voices.get("v").tensor("g"), G)
-
-
-TORCH = """
-import gc, numpy as np, timbre, torch
-engine = timbre.Engine(threads=1)
-G = np.arange(16, dtype=np.float32)
-engine.voices.put("v", {"g": G, "half": G.astype(np.float16), "wide": np.arange(4)})
-voice = engine.voices.get("v")
-tensor = torch.from_dlpack(voice["g"])
-assert tensor.dtype == torch.float32 and tensor.data_ptr() == voice.tensor("g").ctypes.data, "a copy was made"
-assert torch.from_dlpack(voice["half"]).dtype == torch.float16 and torch.from_dlpack(voice["wide"]).sum() == 6
-copy = torch.from_dlpack(voice["g"], copy=True)
-assert copy.data_ptr() != tensor.data_ptr() and torch.equal(copy, tensor)
-old = torch.utils.dlpack.from_dlpack(voice["g"].__dlpack__())
-assert old.data_ptr() != tensor.data_ptr() and torch.equal(old, tensor)
-voice.release()
-engine.trim()
-assert engine.stats().leases == 1 and tensor.tolist() == G.tolist()
-del tensor
-gc.collect()
-assert engine.stats().leases == 0
-
-bits = np.arange(0x3F80, 0x3F90, dtype=np.uint16)  # 1.0 and what follows
-try:
-    import ml_dtypes
-except ImportError:
-    print("without bfloat16")
-else:
-    engine.voices.put("b", {"g": bits.view(ml_dtypes.bfloat16)})
-    voice = engine.voices.get("b")
-    for tensor in (torch.from_dlpack(voice["g"]), torch.utils.dlpack.from_dlpack(voice["g"].__dlpack__())):
-        assert tensor.dtype == torch.bfloat16 and tensor.view(torch.int16).tolist() == bits.tolist()
-    del voice
-kept = torch.from_dlpack(engine.voices.get("v")["g"])
-kept.zero_()  # torch has no read-only tensors; that it wrote is found out
-del kept
-gc.collect()
-assert engine.stats().written_exports >= 1
-assert engine.voices.get("v").tensor("g").tolist() == G.tolist()
-kept = torch.from_dlpack(engine.voices.get("v")["g"])  # goes with the process
-"""
-
-
-@pytest.mark.skipif(not PYTHON.exists(), reason="no Python with torch; scripts/setup --full makes one")
-def test_torch_takes_it_without_a_copy():
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "bindings" / "python"), PYTHONDONTWRITEBYTECODE="1")
-    done = subprocess.run([str(PYTHON), "-c", TORCH], env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr

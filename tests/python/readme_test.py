@@ -67,7 +67,7 @@ def test_the_python_example_of_leases_shows_what_it_says(tmp_path):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     lines = done.stdout.splitlines()
     assert re.fullmatch(r"\d+ \[7\. 7\. 7\.\]", lines[0]) and lines[1] == "[7. 7. 7.] 1 lease", lines
-    assert lines[2] == "1.0" and "nobody" in lines[3] and lines[4].startswith("True trim "), lines
+    assert lines[2] == "1.0" and "nobody" in lines[3] and lines[4] == "True store trim", lines
 
 
 def test_the_python_example_tells_how_it_is_used(tmp_path):

@@ -148,10 +148,8 @@ bool FlightTable::invalidate(std::string_view id, const Write* own_write, cache:
   for (Write* const write : own.writes) {
     if (write != own_write && write->id == id) write->is_stale = true;
   }
-  const bool was_on_device = ways_.device.cache.remove(id);
-  const bool was_on_host = ways_.host != nullptr && ways_.host->cache.remove(id);
-  if (was_on_device) departures_.add(id, TierKind::kDevice, cause);
-  if (was_on_host) departures_.add(id, TierKind::kHost, cause);
+  const bool was_on_device = ways_.device.cache.remove(id, cause);
+  const bool was_on_host = ways_.host != nullptr && ways_.host->cache.remove(id, cause);
   return was_on_device || was_on_host;
 }
 

@@ -19,7 +19,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bank/departures.hpp"
 #include "bank/flight.hpp"
 #include "bank/negative_entries.hpp"
 
@@ -41,8 +40,7 @@ class FlightTable {
   using Now = std::function<Clock::time_point()>;
   static constexpr std::size_t kMostUnattended = 4096;
 
-  FlightTable(Ways& ways, Departures& departures, Now now)
-      : ways_(ways), departures_(departures), now_(std::move(now)) {}
+  FlightTable(Ways& ways, Now now) : ways_(ways), now_(std::move(now)) {}
 
   /// What a miss has found: a lease after all, a flight, or the error kNotFound of a negative entry.
   struct Joined {
@@ -105,7 +103,6 @@ class FlightTable {
   void make_stale(Flight& flight);
 
   Ways& ways_;
-  Departures& departures_;
   Now now_;
   std::array<Shard, kShards> shards_;
   std::atomic<std::size_t> open_count_{0};

@@ -43,6 +43,6 @@ Result<std::optional<voice::Voice>> LeaseSource::try_get(std::string_view id) {
   return std::optional<voice::Voice>(std::move(*voice));
 }
 
-Result<voice::Voice> LeaseSource::get(std::string_view id) { return voice_of(bank_.get(id)); }
+Result<voice::Voice> LeaseSource::get(std::string_view id) { return voice_of(bank_.get(id, wait_)); }
 
 }  // namespace timbre::bank

@@ -23,8 +23,9 @@ namespace timbre::bank {
 /// Thread safety: as the bank, which outlives it.
 class LeaseSource final : public voice::VoiceSource {
  public:
-  explicit LeaseSource(VoiceBank& bank, device::Stream stream = device::Stream::kDefault)
-      : bank_(bank), stream_(stream) {}
+  /// @param wait  of each get(); what it refers to outlives this.
+  explicit LeaseSource(VoiceBank& bank, Wait wait = {}, device::Stream stream = device::Stream::kDefault)
+      : bank_(bank), wait_(wait), stream_(stream) {}
 
   Result<std::optional<voice::Voice>> try_get(std::string_view id) override;
   Result<voice::Voice> get(std::string_view id) override;
@@ -33,6 +34,7 @@ class LeaseSource final : public voice::VoiceSource {
   Result<voice::Voice> voice_of(Result<VoiceLease> lease);
 
   VoiceBank& bank_;
+  Wait wait_;
   device::Stream stream_;
 };
 

@@ -8,17 +8,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "bank/departures.hpp"
 #include "timbre/cache/voice_cache.hpp"
 #include "timbre/device/device.hpp"
 #include "voice/layout_table.hpp"
 
 namespace timbre::bank {
 
-/// Thread safety: all members from any thread. Device and layouts outlive the tier.
+/// Thread safety: all members from any thread. Device, layouts and departures outlive the tier.
 class Tier {
  public:
-  Tier(device::Device& memory, const cache::CacheOptions& options, voice::LayoutTable& layouts)
-      : device(memory), cache(memory, noting(options, layouts)), layouts_(layouts) {}
+  Tier(TierKind kind, device::Device& memory, const cache::CacheOptions& options, voice::LayoutTable& layouts,
+       Departures& departures)
+      : device(memory), cache(memory, noting(options, kind, layouts, departures)), layouts_(layouts) {}
 
   /// Room for a voice of this layout, whose number the caller holds. Errors: those of VoiceCache::reserve().
   [[nodiscard]] Result<cache::Reservation> reserve(std::string_view id, std::uint32_t layout,
@@ -39,8 +41,12 @@ class Tier {
   cache::VoiceCache cache;
 
  private:
-  static cache::CacheOptions noting(cache::CacheOptions options, voice::LayoutTable& layouts) {
+  static cache::CacheOptions noting(cache::CacheOptions options, TierKind kind, voice::LayoutTable& layouts,
+                                    Departures& departures) {
     options.note_gone = [&layouts](std::uint32_t layout) { layouts.drop(layout); };
+    options.entry_gone = [&departures, kind](std::string_view id, cache::EvictionCause cause) {
+      departures.add(id, kind, cause);
+    };
     return options;
   }
 

@@ -57,12 +57,12 @@ class VoiceBank::Announced {
 VoiceBank::VoiceBank(const BankOptions& options, store::VoiceStore& store)
     : store_(store),
       uses_(options.expected_voices),
-      device_(*options.device.device, options.device.cache, layouts_),
+      device_(TierKind::kDevice, *options.device.device, options.device.cache, layouts_, departures_),
       limbo_(*options.device.device, options.stream),
       ways_{store, layouts_, device_, nullptr, options.stream, limbo_, counters_},
-      flights_(ways_, departures_, options.now) {
+      flights_(ways_, options.now) {
   if (options.host.device == nullptr) return;
-  ways_.host = &host_.emplace(*options.host.device, options.host.cache, layouts_);
+  ways_.host = &host_.emplace(TierKind::kHost, *options.host.device, options.host.cache, layouts_, departures_);
 }
 
 VoiceBank::~VoiceBank() {
@@ -341,9 +341,10 @@ BankStats VoiceBank::stats() {
 TierReport VoiceBank::report(Tier& tier, TierKind kind, std::string_view id) {
   TierReport report;
   report.last_departure = departures_.last(id, kind);
-  const cache::Lease found = tier.cache.lookup(id);
+  const cache::Lease found = tier.cache.peek(id);
   if (!found) return report;
   report.is_there = true;
+  report.leases = found.leases() - 1;
   report.version = found.version();
   report.bytes = found.bytes();
   return report;

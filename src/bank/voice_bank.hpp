@@ -33,7 +33,7 @@ namespace timbre::bank {
 
 struct TierOptions {
   device::Device* device = nullptr;  ///< outlives the bank
-  cache::CacheOptions cache;         ///< note_gone is the bank's
+  cache::CacheOptions cache;         ///< note_gone and entry_gone are the bank's
 };
 
 struct BankOptions {
@@ -77,7 +77,7 @@ struct TierReport {
   bool is_there = false;
   cache::Version version;
   std::uint64_t bytes = 0;
-  std::optional<std::uint64_t> leases;      ///< without the report's own; nothing where the cache cannot tell
+  std::uint64_t leases = 0;
   std::optional<Departure> last_departure;  ///< if it is remembered
 };
 

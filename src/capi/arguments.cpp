@@ -52,9 +52,8 @@ Result<std::chrono::steady_clock::time_point> read_deadline(std::int32_t timeout
 
 Result<void> check_host_bytes(std::uint64_t bytes, const char* what) {
   if (bytes == TIMBRE_AUTO_U64) return {};
-  return invalid(
-      fmt::format("{} is {}: with device 'cpu' the device's cache is the host's, so it must be TIMBRE_AUTO_U64", what,
-                  bytes));
+  return invalid(fmt::format(
+      "{} is {}: with device 'cpu' the device's cache is the host's, so it must be TIMBRE_AUTO_U64", what, bytes));
 }
 
 }  // namespace timbre::capi

@@ -18,7 +18,8 @@
 
 namespace timbre::capi {
 
-/// Bytes of each open struct when it first came: no caller ever had a smaller one. Specialised where fields were appended.
+/// Bytes of each open struct when it first came: no caller ever had a smaller one. Specialised where fields were
+/// appended.
 template <typename T>
 inline constexpr std::uint32_t kFirstSize = sizeof(T);
 

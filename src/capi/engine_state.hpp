@@ -21,9 +21,9 @@
 #include "capi/lease_book.hpp"
 #include "capi/log.hpp"
 #include "capi/process.hpp"
+#include "capi/voice_tiers.hpp"
 #include "frontend/phonemizer.hpp"
 #include "speech/executor.hpp"
-#include "capi/voice_tiers.hpp"
 #include "speech/speech_stream.hpp"
 
 namespace timbre::capi {
@@ -52,7 +52,8 @@ class EngineState final : public StopAtExit, public std::enable_shared_from_this
   [[nodiscard]] const EngineOptions& options() const { return options_; }
   Log& log() { return *log_; }
   VoiceTiers& voices() { return *voices_; }
-  [[nodiscard]] std::shared_ptr<VoiceTiers> shared_voices() const { return voices_; }
+  /// Where speech gets its voices; keeps the tiers alive.
+  [[nodiscard]] std::shared_ptr<voice::VoiceSource> voice_source() const { return {voices_, &voices_->source()}; }
   LeaseBook& leases() { return *leases_; }
   /// There is background work; without a thread for it the host polls.
   void wake_background() {

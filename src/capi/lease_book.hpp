@@ -2,12 +2,13 @@
 //
 // LeaseBook: the leases that a host holds, by token.
 //
-// A token is a slot's index and the serial number of its use, so that one that was given back is known for wrong without
-// any memory of it. Slots lie on stacks, one for each group of threads, and come home when they are free; so a get and a
-// release take no lock, and no memory once the slots are there.
+// A token is a slot's index and the serial number of its use, so that one that was given back is known for wrong
+// without any memory of it. Slots lie on stacks, one for each group of threads, and come home when they are free; so a
+// get and a release take no lock, and no memory once the slots are there.
 //
 // Invariants
-//   * A slot's state (serial, live, counted) changes only by compare-and-swap: of two who give back one lease, one wins.
+//   * A slot's state (serial, live, counted) changes only by compare-and-swap: of two who give back one lease, one
+//   wins.
 //   * The book lives until its engine has let go of it and the last lease is given back; until then it keeps alive what
 //     the leases are on. While the engine lives nobody counts leases; retire() counts those that are out then.
 #pragma once

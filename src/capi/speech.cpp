@@ -11,23 +11,26 @@ namespace timbre::capi {
 namespace {
 
 /// The voice of the request's lease, if it has one; its id becomes the request's.
-Result<std::optional<voice::Voice>> leased_voice(OpenRequest& open) {
+Result<std::optional<voice::Voice>> leased_voice(EngineState& engine, OpenRequest& open) {
   if (open.lease == nullptr) return std::optional<voice::Voice>{};
   const Result<const bank::VoiceLease*> held = LeaseBook::find(open.lease);
   if (!held) return held.error();
   if (open.request.voice_id) return invalid("both a voice and a lease are given");
   open.request.voice_id = std::string((*held)->id());
-  return std::optional(voice_of(**held));
+  Result<voice::VoiceRecord> record = bank::record_of(engine.voices().device(), **held, device::Stream::kDefault);
+  if (!record) return std::move(record).error();
+  return std::optional(
+      voice::Voice{std::make_shared<const voice::VoiceRecord>(std::move(*record)), (*held)->version().sequence});
 }
 
 /// The voice of a lease, or the stored one if it can be told without waiting, checked against the model; nothing if it
 /// is looked up later.
 Result<std::optional<voice::Voice>> pin_voice(EngineState& engine, OpenRequest& open, const speech::Model& model) {
   speech::Request& request = open.request;
-  Result<std::optional<voice::Voice>> known = leased_voice(open);
+  Result<std::optional<voice::Voice>> known = leased_voice(engine, open);
   if (!known) return known;
   if (Result<void> checked = speech::check_request(request, model); !checked) return std::move(checked).error();
-  if (!*known && request.voice_id) known = engine.voices().try_get(*request.voice_id);
+  if (!*known && request.voice_id) known = engine.voices().source().try_get(*request.voice_id);
   if (!known || !*known) return known;
   const std::string what = fmt::format("voice '{}'", *request.voice_id);
   if (Result<void> fit = speech::check_fit(*(*known)->record, what, model.synthesizer->facts(), false); !fit) {
@@ -48,7 +51,7 @@ Result<std::unique_ptr<timbre_speech>> open_speech(const timbre_model& model, Op
   handle->read_timeout = open.read_timeout;
   constexpr std::uint64_t kDefaultRingSeconds = 10;
   const std::uint64_t ring = open.ring_samples.value_or(kDefaultRingSeconds * handle->sample_rate_hz);
-  auto utterance = std::make_unique<speech::Utterance>(model.model, std::move(open.request), engine.shared_voices(),
+  auto utterance = std::make_unique<speech::Utterance>(model.model, std::move(open.request), engine.voice_source(),
                                                        std::move(*voice));
   handle->stream = std::make_shared<speech::SpeechStream>(engine.executor(), std::move(utterance), ring);
   if (!engine.add(handle->stream)) return Error{Status::kClosed, "the engine was destroyed"};

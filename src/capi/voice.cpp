@@ -10,8 +10,8 @@
 namespace timbre::capi {
 
 template <>
-inline constexpr std::uint32_t kFirstSize<timbre_voice_put_options> =
-    offsetof(timbre_voice_put_options, expected_version);
+inline constexpr std::uint32_t kFirstSize<timbre_voice_put_options> = offsetof(timbre_voice_put_options,
+                                                                               expected_version);
 
 namespace {
 
@@ -93,7 +93,7 @@ void tell_tier(const bank::TierReport& report, std::int32_t tier, timbre_voice_e
   out.version = report.version.sequence;
   out.checksum = report.version.checksum;
   out.size_bytes = report.bytes;
-  out.leases = report.leases.value_or(TIMBRE_AUTO_U64);
+  out.leases = report.leases;
 }
 
 /// What the store has of a voice that no tier has.

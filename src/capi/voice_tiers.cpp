@@ -19,25 +19,6 @@ std::uint64_t random_word() {
 
 }  // namespace
 
-voice::Voice voice_of(const bank::VoiceLease& lease) {
-  const voice::PackedLayout& layout = lease.layout();
-  auto record = std::make_shared<voice::VoiceRecord>();
-  for (const voice::PackedTensor& place : layout.tensors) {
-    voice::Tensor tensor{place.name, place.dtype, place.shape, {}};
-    if (place.name == "g") {
-      const auto* bytes = reinterpret_cast<const std::byte*>(lease.address() + place.offset);
-      tensor.data.assign(bytes, bytes + place.bytes);
-    }
-    record->tensors.push_back(std::move(tensor));
-  }
-  record->model_fingerprint = layout.model_fingerprint;
-  record->speaker = layout.speaker;
-  record->normalised = layout.normalised;
-  record->sample_rate_hz = layout.sample_rate_hz;
-  record->scales = layout.scales;
-  return {std::move(record), lease.version().sequence};
-}
-
 Result<std::shared_ptr<VoiceTiers>> VoiceTiers::make(const TiersOptions& options) {
   std::shared_ptr<VoiceTiers> tiers(new VoiceTiers);
   auto memory = std::make_unique<bank::SystemMemory>();
@@ -60,6 +41,8 @@ Result<std::shared_ptr<VoiceTiers>> VoiceTiers::make(const TiersOptions& options
       bank::Governor::create(tiers->bank_->device_tier().cache, std::move(memory), governor);
   if (!governed) return std::move(governed).error();
   tiers->governor_ = std::move(*governed);
+  tiers->source_ =
+      std::make_unique<bank::LeaseSource>(*tiers->bank_, tiers->wait_until(bank::Clock::time_point::max()));
   return tiers;
 }
 
@@ -72,19 +55,6 @@ bool VoiceTiers::work(bank::Clock::time_point deadline) {
 void VoiceTiers::drop_written(std::string_view id) {
   written_exports_.fetch_add(1, std::memory_order_relaxed);
   bank_->invalidate(id);
-}
-
-Result<std::optional<voice::Voice>> VoiceTiers::try_get(std::string_view id) {
-  Result<std::optional<bank::VoiceLease>> lease = bank_->try_get(id);
-  if (!lease) return std::move(lease).error();
-  if (!*lease) return std::optional<voice::Voice>{};
-  return std::optional(voice_of(**lease));
-}
-
-Result<voice::Voice> VoiceTiers::get(std::string_view id) {
-  Result<bank::VoiceLease> lease = bank_->get(id, wait_until(bank::Clock::time_point::max()));
-  if (!lease) return std::move(lease).error();
-  return voice_of(*lease);
 }
 
 }  // namespace timbre::capi

@@ -11,10 +11,10 @@
 #include <optional>
 
 #include "bank/governor.hpp"
+#include "bank/lease_source.hpp"
 #include "bank/voice_bank.hpp"
 #include "store/memory_store.hpp"
 #include "timbre/device/host_device.hpp"
-#include "voice/voice_source.hpp"
 
 namespace timbre::capi {
 
@@ -23,11 +23,8 @@ struct TiersOptions {
   cache::PolicyKind policy = cache::PolicyKind::kAuto;
 };
 
-/// A voice as speech wants it: the record of a lease, with the bytes of its vector "g" alone.
-[[nodiscard]] voice::Voice voice_of(const bank::VoiceLease& lease);
-
 /// Thread safety: all members from any thread.
-class VoiceTiers final : public voice::VoiceSource {
+class VoiceTiers {
  public:
   /// Errors: kOutOfMemory.
   static Result<std::shared_ptr<VoiceTiers>> make(const TiersOptions& options);
@@ -36,6 +33,8 @@ class VoiceTiers final : public voice::VoiceSource {
   [[nodiscard]] store::VoiceStore& store() { return store_; }
   [[nodiscard]] bank::Governor& governor() { return *governor_; }
   [[nodiscard]] device::Device& device() { return *device_; }
+  /// Where speech gets its voices.
+  [[nodiscard]] bank::LeaseSource& source() { return *source_; }
 
   /// A wait that ends with close().
   [[nodiscard]] bank::Wait wait_until(bank::Clock::time_point deadline) const { return {deadline, &closed_}; }
@@ -49,9 +48,6 @@ class VoiceTiers final : public voice::VoiceSource {
   void drop_written(std::string_view id);
   [[nodiscard]] std::uint64_t written_exports() const { return written_exports_.load(std::memory_order_relaxed); }
 
-  Result<std::optional<voice::Voice>> try_get(std::string_view id) override;
-  Result<voice::Voice> get(std::string_view id) override;
-
  private:
   VoiceTiers() = default;
 
@@ -61,6 +57,7 @@ class VoiceTiers final : public voice::VoiceSource {
   std::unique_ptr<device::HostDevice> device_;
   std::unique_ptr<bank::VoiceBank> bank_;
   std::unique_ptr<bank::Governor> governor_;
+  std::unique_ptr<bank::LeaseSource> source_;
 };
 
 }  // namespace timbre::capi

@@ -286,7 +286,8 @@ TEST_CASE("a put that expects another version changes nothing", "[capi][voice]")
 
 TEST_CASE("a cache of no bytes serves every voice, outside its budget", "[capi][lease][budget]") {
   const CacheEngine cache(0);
-  for (int i = 0; i < 20; ++i) REQUIRE(cache.put(("v" + std::to_string(i)).c_str(), static_cast<float>(i)) == TIMBRE_OK);
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(cache.put(("v" + std::to_string(i)).c_str(), static_cast<float>(i)) == TIMBRE_OK);
   std::vector<timbre_lease> leases;
   for (int i = 0; i < 20; ++i) leases.push_back(cache.get(("v" + std::to_string(i)).c_str()));
   CHECK(cache.stats().budget_bytes == 0);
@@ -384,8 +385,11 @@ TEST_CASE("a prefetch brings voices in and tells which are not to be had", "[cap
       REQUIRE(timbre_voice_release(&lease) == TIMBRE_OK);
     }
   }
-  REQUIRE(timbre_engine_trim(cache.engine, TIMBRE_AUTO_U64, nullptr) == TIMBRE_OK);
+  REQUIRE(timbre_engine_set_budget(cache.engine, 0, TIMBRE_AUTO_U64) == TIMBRE_OK);
   REQUIRE(cache.stats().entries == 0);
+  REQUIRE(timbre_engine_set_budget(cache.engine, 64U << 20U, TIMBRE_AUTO_U64) == TIMBRE_OK);
+  REQUIRE(timbre_engine_poll(cache.engine, 0) == TIMBRE_OK);
+  REQUIRE(cache.health().budget_bytes > 1U << 20U);
   const char* const ids[] = {"a", "b", "nobody"};
   std::uint64_t ready = 0;
   std::uint64_t failed = 0;

@@ -251,7 +251,7 @@ typedef struct timbre_voice_explanation {
   uint64_t version;
   uint64_t checksum;
   uint64_t size_bytes;
-  /** Leases on it that are out; TIMBRE_AUTO_U64 where that cannot be told. */
+  /** Leases on it that are out. */
   uint64_t leases;
   /** TIMBRE_CAUSE_*: why it last left the device's cache, and how long ago; NONE: it did not, or that is forgotten. */
   int32_t eviction_cause;

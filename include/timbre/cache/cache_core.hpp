@@ -45,14 +45,16 @@ struct PoolState {
 class CacheCore final : public PolicyEntries {
  public:
   CacheCore(device::Device& target, std::uint64_t max_entries, std::uint64_t hash_seed, std::uint32_t first_count,
-            std::function<void(std::uint32_t)> note_gone)
+            std::function<void(std::uint32_t)> note_gone,
+            std::function<void(std::string_view, EvictionCause)> entry_gone)
       : device(target),
         rows(target, Place::kMaxPages),
         blobs(target, Place::kMaxPages),
         table(max_entries),
         hash_seed_(hash_seed),
         first_count_(first_count),
-        note_gone_(std::move(note_gone)) {}
+        note_gone_(std::move(note_gone)),
+        entry_gone_(std::move(entry_gone)) {}
 
   [[nodiscard]] std::uint32_t tag_of(std::string_view id) const {
     return static_cast<std::uint32_t>(hash_bytes(id, hash_seed_) >> 32U);
@@ -166,11 +168,9 @@ class CacheCore final : public PolicyEntries {
     EntryUse before;
     if (!entry.word.try_exclusive(EntryState::kVisible, before)) return false;
     TIMBRE_CACHE_STEP();
-    PoolState& pool = pool_of(entry);
     index.erase(tag(number), number);
-    pool.policy->evict(number);
-    --pool.entries;
-    ++pool.evictions[static_cast<std::size_t>(cause)];
+    pool_of(entry).policy->evict(number);
+    count_gone(entry, cause);
     TIMBRE_CACHE_STEP();
     free(number, before);
     return true;
@@ -280,15 +280,20 @@ class CacheCore final : public PolicyEntries {
   }
 
   void leave(EntryNumber number, EvictionCause cause) {
-    PoolState& pool = pool_of(table[number]);
-    pool.policy->erase(number);
-    --pool.entries;
-    ++pool.evictions[static_cast<std::size_t>(cause)];
+    pool_of(table[number]).policy->erase(number);
+    count_gone(table[number], cause);
     ++retired_entries;
     retired_bytes += weight(number);
     const EntryUse after = table[number].word.retire();
     TIMBRE_CACHE_STEP();
     if (!after.leased()) free_retired(number);
+  }
+
+  void count_gone(const Entry& entry, EvictionCause cause) {
+    PoolState& pool = pool_of(entry);
+    --pool.entries;
+    ++pool.evictions[static_cast<std::size_t>(cause)];
+    if (entry_gone_) entry_gone_(entry.id(), cause);
   }
 
   [[nodiscard]] bool is_transient(const Entry& entry) const {
@@ -298,6 +303,7 @@ class CacheCore final : public PolicyEntries {
   std::uint64_t hash_seed_;
   std::uint32_t first_count_;
   std::function<void(std::uint32_t)> note_gone_;
+  std::function<void(std::string_view, EvictionCause)> entry_gone_;
   std::uint64_t hits_of_gone_ = 0;    // guarded by mutex
   std::uint64_t counted_before_ = 0;  // guarded by mutex
   std::atomic<std::uint64_t> receded_{0};

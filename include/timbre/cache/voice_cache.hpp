@@ -40,6 +40,8 @@ struct CacheOptions {
   /// Called with the note of an entry that gives back its memory, but not when the cache ends. Under the miss lock: it
   /// must neither use the cache nor throw.
   std::function<void(std::uint32_t)> note_gone;
+  /// Called with the id of an entry that lookups find no more, and why. As above.
+  std::function<void(std::string_view, EvictionCause)> entry_gone;
 };
 
 /// An entry as a walk shows it.
@@ -54,7 +56,8 @@ class VoiceCache {
  public:
   /// @param device  must outlive the cache.
   VoiceCache(device::Device& device, const CacheOptions& options)
-      : core_(device, options.max_entries, options.hash_seed, options.first_use_count, options.note_gone),
+      : core_(device, options.max_entries, options.hash_seed, options.first_use_count, options.note_gone,
+              options.entry_gone),
         room_(core_),
         options_(options) {
     room_.shares.set_budget(options.budget_bytes);
@@ -81,6 +84,15 @@ class VoiceCache {
       found = core_.acquire_locked(lock, id, tag);
       if (found == kNoEntry) return {};
     }
+    return {core_, found, false};
+  }
+
+  /// As lookup(), but statistics count neither a hit nor a miss. Takes the miss lock.
+  [[nodiscard]] Lease peek(std::string_view id) {
+    Room::Lock lock(core_.mutex);
+    const EntryNumber found = core_.find(lock, id, core_.tag_of(id));
+    if (found == kNoEntry) return {};
+    core_.acquire_quietly(found);
     return {core_, found, false};
   }
 
@@ -157,12 +169,12 @@ class VoiceCache {
     return Lease(core_, reserved.entry_, true);
   }
 
-  /// The id is found no more. Leases on it stay good. @return whether it was there.
-  bool remove(std::string_view id) {
+  /// The id is found no more. Leases on it stay good. @param cause  what statistics say. @return whether it was there.
+  bool remove(std::string_view id, EvictionCause cause = EvictionCause::kRemoved) {
     const std::uint32_t tag = core_.tag_of(id);
     Room::Lock lock(core_.mutex);
     const EntryNumber found = core_.find(lock, id, tag);
-    if (found != kNoEntry) core_.remove(found, EvictionCause::kRemoved);
+    if (found != kNoEntry) core_.remove(found, cause);
     return found != kNoEntry;
   }
 

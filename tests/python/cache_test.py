@@ -64,16 +64,19 @@ def test_the_budget_can_be_set_and_health_says_so(engine):
         engine.set_budget(host=1)
 
 
-def test_trim_gives_bytes_back_and_explain_tells_where_a_voice_is(engine):
+def test_trim_gives_bytes_back_and_explain_tells_where_a_voice_is_and_why(engine):
     names = put_many(engine, 200)
     with engine.voices.get(names[7]) as voice:
         where = engine.voices.explain(names[7])
         assert where.tier == "device" and (where.version, where.checksum) == (voice.version, voice.checksum)
+        assert where.leases == 1 and where.eviction_cause is None and where.eviction_age is None
         assert where.size_bytes == 4096 and not where.loading and not where.known_missing
         assert engine.trim() > 0
         assert engine.voices.explain(names[7]).tier == "device"
         assert (voice.tensor("g") == 7).all()
-    assert engine.voices.explain(names[8]).tier == "store"
+    gone = engine.voices.explain(names[8])
+    assert gone.tier == "store" and gone.eviction_cause == "trim" and 0 <= gone.eviction_age < 60
+    assert gone.leases == 0
     assert engine.stats().evicted_for_trim > 0
     engine.voices.remove(names[7])
     gone = engine.voices.explain(names[7])

@@ -285,6 +285,40 @@ def test_a_wait_is_made_of_slices(voices, monkeypatch):
     assert sum(slow.timbre_voice_get.slices) <= 151 and max(slow.timbre_voice_get.slices) <= 100
 
 
+class HalfLibrary:
+    """A library whose get_batch has not the time for every second of its rows."""
+
+    def __init__(self, library):
+        self._library = library
+        self.counts = []
+
+    def __getattr__(self, name):
+        return getattr(self._library, name)
+
+    def timbre_voice_get_batch(self, engine, ids, count, timeout_ms, leases, statuses):
+        self.counts.append(count)
+        status = self._library.timbre_voice_get_batch(engine, ids, count, timeout_ms, leases, statuses)
+        for row in range(1, count, 2):
+            self._library.timbre_voice_release(leases[row])
+            statuses[row] = status = int(Status.TIMEOUT)
+        return status
+
+
+def test_a_batch_asks_again_for_the_rows_that_are_missing_only(engine, voices, monkeypatch):
+    for number in range(8):
+        voices.put(f"n/{number}", {"g": G + number})
+    half = HalfLibrary(voices._library)
+    monkeypatch.setattr(voices, "_library", half)
+    ids = [f"n/{number}" for number in range(8)]
+    rows = voices.get_batch(ids)
+    assert half.counts == [8, 4, 2, 1] and engine.stats().leases == 8
+    for number, lease in enumerate(rows):
+        np.testing.assert_array_equal(lease.tensor("g"), G + number)
+    rows = voices.get_batch(ids, timeout=0)
+    assert [isinstance(row, timbre.Error) for row in rows] == [False, True] * 4
+    assert {row.status for row in rows[1::2]} == {Status.TIMEOUT} and "n/7" in str(rows[7])
+
+
 def test_ctrl_c_ends_a_wait_for_a_voice(engine, voices, monkeypatch):
     monkeypatch.setattr(voices, "_library", SlowLibrary(voices._library, 10**9))
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -152,6 +152,9 @@ TEST_CASE("voices are prefetched, trimmed and explained", "[wrapper][voices]") {
   timbre_voice_explanation why = engine.voices().explain("a");
   CHECK(why.tier == TIMBRE_TIER_STORE);
   CHECK(why.eviction_cause == TIMBRE_CAUSE_TRIM);
+  engine.set_budget(0);
+  engine.set_budget(1 << 20);  // a trim lowers the budget for a while; this ends it
+  engine.poll();
   const std::vector<std::string> ids{"a", "nobody"};
   const timbre::Prefetched done = engine.voices().prefetch(ids, -1);
   CHECK(done.ready == 1);

@@ -2,8 +2,9 @@
 //
 // Ids and the order in which a benchmark asks for them, prepared beforehand: making an id costs more than a hit.
 //
-// The bytes of a list lie one id after the other, so that a walk reads memory as a stream and every cache under test
-// pays the same little for it. Which ids are popular has nothing to do with the order in which a cache is filled.
+// The bytes of a list lie one id after the other, each with a zero behind it as C wants it, so that a walk reads memory
+// as a stream and every cache under test pays the same little for it. Which ids are popular has nothing to do with the
+// order in which a cache is filled.
 #pragma once
 
 #include <algorithm>
@@ -27,20 +28,21 @@ class IdList {
   IdList(const std::vector<std::uint32_t>& numbers, std::size_t id_bytes) : id_bytes_(id_bytes) {
     const std::string beginning =
         std::string("library/characters/voices-of-the-old-town/recordings/").substr(0, id_bytes - 16);
-    bytes_.reserve(numbers.size() * id_bytes);
+    bytes_.reserve(numbers.size() * (id_bytes + 1));
     for (const std::uint32_t number : numbers) {
       char digits[17];
       std::snprintf(digits, sizeof digits, "v%015u", number);
       bytes_ += beginning;
       bytes_.append(id_bytes - 16 - beginning.size(), '-');
-      bytes_.append(digits, 16);
+      bytes_.append(digits, 17);  // with the zero
     }
   }
 
+  /// A zero follows it.
   [[nodiscard]] std::string_view operator[](std::size_t at) const {
-    return {bytes_.data() + at * id_bytes_, id_bytes_};
+    return {bytes_.data() + at * (id_bytes_ + 1), id_bytes_};
   }
-  [[nodiscard]] std::size_t size() const { return bytes_.size() / id_bytes_; }
+  [[nodiscard]] std::size_t size() const { return bytes_.size() / (id_bytes_ + 1); }
   [[nodiscard]] std::size_t id_bytes() const { return id_bytes_; }
 
  private:

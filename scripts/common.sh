@@ -10,15 +10,34 @@ fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 # Cores that this process may use.
 cores="$(nproc)"
 
+# Further options of cmake for what is built next.
+cmake_options=()
+
 # configure_and_build PRESET [TARGET...]: quiet where nothing changed, ninja's progress where something did. A LibTorch of
 # the user's own is named by TIMBRE_LIBTORCH_DIR in the environment.
 configure_and_build() {
   local preset="$1"
   shift
   say "build $preset (build/$preset)"
-  cmake --preset "$preset" --log-level=WARNING ${TIMBRE_LIBTORCH_DIR:+"-DTIMBRE_LIBTORCH_DIR=$TIMBRE_LIBTORCH_DIR"} >"build/$preset.configure.log" 2>&1 ||
+  cmake --preset "$preset" --log-level=WARNING "${cmake_options[@]}" \
+    ${TIMBRE_LIBTORCH_DIR:+"-DTIMBRE_LIBTORCH_DIR=$TIMBRE_LIBTORCH_DIR"} >"build/$preset.configure.log" 2>&1 ||
     { cat "build/$preset.configure.log" >&2; fail "cmake --preset $preset failed"; }
   cmake --build "build/$preset" -j "$cores" ${1:+--target "$@"}
+}
+
+# build_benchmarks TARGET...: in build/release. Nothing goes to stdout, which is for the tables.
+build_benchmarks() {
+  cmake_options+=(-DTIMBRE_BENCHMARKS=ON)
+  configure_and_build release "$@" >&2
+}
+
+# run_benchmark PROGRAM REPETITIONS REPORT [OPTION...]: of Google Benchmark, its rounds mixed.
+run_benchmark() {
+  local program="$1" repetitions="$2" report="$3"
+  shift 3
+  say "measure: $program" >&2
+  "$program" --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \
+    --benchmark_min_time=0.2 --benchmark_out="$report" --benchmark_out_format=json "$@" >&2
 }
 
 # install_packages PACKAGE...: what is missing of these Debian packages, by root or sudo; else ends with the command that

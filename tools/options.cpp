@@ -12,6 +12,11 @@ namespace timbre::tools {
 namespace {
 
 /// CLI11 wraps negative numbers and cuts large ones; a seed of another number would be another voice.
+/// A range lets what is no number pass.
+std::string check_not_nan(const std::string& text) {
+  return text.find("nan") == std::string::npos ? "" : "'" + text + "' is no number of seconds";
+}
+
 std::string check_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const char* end = text.data() + text.size();
@@ -51,7 +56,8 @@ void add_say(CLI::App& app, Options& o) {
   app.add_option("--rate", o.rate_hz, "output sample rate in Hz (default: the model's)");
   app.add_option("--gain", o.gain, "factor on the samples");
   app.add_option("--sentence-silence", o.sentence_silence_s, "seconds of silence between sentences")
-      ->check(CLI::Range(0.0, 60.0));
+      ->check(CLI::Range(0.0, 60.0))
+      ->check(check_not_nan);
   app.add_option("-o,--output", o.output, "WAV file; - or nothing writes to standard output")->check(check_file_name);
   app.add_flag("--raw", o.raw, "16-bit little-endian samples without a header");
   app.add_flag("--stats", o.stats, "figures of the run on standard error");

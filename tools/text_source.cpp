@@ -3,14 +3,21 @@
 
 #include <fmt/core.h>
 
-#include <iostream>
-#include <iterator>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
 
 namespace timbre::tools {
 
 std::string source_text(const Options& options) {
   if (options.text && *options.text != "-") return *options.text;
-  std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::array<char, 65536> piece;
+  std::size_t count = 0;
+  while ((count = std::fread(piece.data(), 1, piece.size(), stdin)) > 0) text.append(piece.data(), count);
+  if (std::ferror(stdin) != 0) throw std::runtime_error(fmt::format("standard input: {}", std::strerror(errno)));
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

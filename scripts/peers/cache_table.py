@@ -52,7 +52,8 @@ def column_title(column):
     return f"{entries:,} x {id_bytes} B" + (f", {threads} threads" if threads > 1 else "")
 
 
-def time_table(title, divisor, form, columns, runs, caches):
+def time_table(title, divisor, form, columns, runs, caches, mine=MINE):
+    """Medians, and the ratios of `mine` to each cache that is not timbre's; None where nothing was measured."""
     columns = [c for c in columns if any((c[0], cache) + c[1:] in runs for cache in caches)]
     if not columns:
         return None
@@ -64,9 +65,9 @@ def time_table(title, divisor, form, columns, runs, caches):
             for cache in caches]
     for peer in caches:
         if not peer.startswith("timbre"):
-            both = [(MINE, c) in values and (peer, c) in values for c in columns]
-            rows.append([f"{MINE} / {peer}"] + [
-                f"{values[MINE, c] / values[peer, c]:.2f}" if there else "-" for c, there in zip(columns, both)
+            both = [(mine, c) in values and (peer, c) in values for c in columns]
+            rows.append([f"{mine} / {peer}"] + [
+                f"{values[mine, c] / values[peer, c]:.2f}" if there else "-" for c, there in zip(columns, both)
             ])
     return table([title] + [column_title(c) for c in columns], rows)
 
@@ -100,11 +101,8 @@ def spread(runs):
     return widest
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", help="what cache_bench wrote with --benchmark_out_format=json")
-    runs, context, errors = read_runs(parser.parse_args().report)
-    caches = [cache for cache in CACHES if any(key[1] == cache for key in runs)]
+def print_head(runs, context):
+    """What the figures were made with, and how far they may be trusted."""
     repetitions = max((len(list_of) for list_of in runs.values()), default=0)
     load = ", ".join(f"{number:.2f}" for number in context["load_avg"])
     print(f"{context['date'][:10]}, {processor()} (instruction set {context['instruction_set']}); RocksDB {context['rocksdb']}; "
@@ -112,6 +110,14 @@ def main():
     width, widest = spread(runs)
     if widest:
         print(f"The middle half of the repetitions is {100 * width:.0f} % of the median wide at the worst ({widest}).")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", help="what cache_bench wrote with --benchmark_out_format=json")
+    runs, context, errors = read_runs(parser.parse_args().report)
+    caches = [cache for cache in CACHES if any(key[1] == cache for key in runs)]
+    print_head(runs, context)
     tables = [time_table(*description, runs, caches) for description in TABLES] + [memory_table(runs, caches)]
     for text in tables:
         if text:

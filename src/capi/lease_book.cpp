@@ -72,15 +72,15 @@ void LeaseBook::end(const timbre_lease& lease) {
 Result<timbre_lease> LeaseBook::give_again(const bank::VoiceLease& held) {
   Result<timbre_lease> given = give(held.share());
   if (!given) return given;
-  // Either this sees that the book has retired, or retire() sees the new lease.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (retired_.load(std::memory_order_relaxed)) count(slot(static_cast<std::uint32_t>(given->token)));
+  // Sequentially consistent on both sides: either this sees that the book has retired, or retire() sees the new lease.
+  Slot& live = slot(static_cast<std::uint32_t>(given->token));
+  live.state.fetch_or(kLive, std::memory_order_seq_cst);
+  if (retired_.load(std::memory_order_seq_cst)) count(live);
   return given;
 }
 
 void LeaseBook::retire() {
-  retired_.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  retired_.store(true, std::memory_order_seq_cst);
   for (std::uint32_t index = 0; index < made_.load(std::memory_order_acquire); ++index) count(slot(index));
   drop_one();
 }
@@ -88,7 +88,7 @@ void LeaseBook::retire() {
 /// Once for each lease, unless it is given back meanwhile.
 void LeaseBook::count(Slot& live) {
   holders_.fetch_add(1, std::memory_order_relaxed);
-  std::uint32_t state = live.state.load(std::memory_order_acquire);
+  std::uint32_t state = live.state.load(std::memory_order_seq_cst);
   while ((state & kLive) != 0 && (state & kCounted) == 0) {
     if (live.state.compare_exchange_weak(state, state | kCounted, std::memory_order_acq_rel)) return;
   }

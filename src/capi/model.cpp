@@ -41,8 +41,8 @@ Result<ModelPart> read_part(const timbre_model_file& file, std::uint64_t index) 
 
 Result<std::vector<ModelPart>> read_parts(const timbre_model_file* files, std::uint64_t count,
                                           std::uint64_t file_size) {
-  if (files == nullptr || count == 0 || count > kMaxParts)
-    return invalid(fmt::format("{} parts, expected 1..{}", count, kMaxParts));
+  if (files == nullptr) return invalid("files is NULL");
+  if (count == 0 || count > kMaxParts) return invalid(fmt::format("{} parts, expected 1..{}", count, kMaxParts));
   if (Result<void> checked = check_element_size<timbre_model_file>(file_size, "file_size"); !checked)
     return std::move(checked).error();
   std::vector<ModelPart> parts;

@@ -39,6 +39,9 @@ Result<void> read_input(const timbre_speech_request& given, speech::Request& req
     return invalid(fmt::format("{} token ids and {} durations, at most {} fit into one request", given.id_count,
                                given.duration_count, speech::kMaxSegmentIds));
   }
+  if (given.durations != nullptr && given.duration_count == 0 && given.id_count > 0) {
+    return invalid(fmt::format("0 durations for {} token ids", given.id_count));
+  }
   request.ids.assign(given.ids, given.ids + given.id_count);
   request.durations.assign(given.durations, given.durations + given.duration_count);
   return {};

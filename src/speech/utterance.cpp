@@ -162,8 +162,10 @@ Result<bool> Utterance::next_sentence() {
   progress_.skipped_symbols += skipped;
   if (skipped > 0 && request_.unknown_is_error) {
     return Error{Status::kInvalidToken,
-                 fmt::format("the model does not know {} symbol(s) of the text, the first is '{}'", skipped,
-                             sentence_.first_skipped)};
+                 sentence_.first_skipped.empty()
+                     ? fmt::format("the model knows none of the text's symbols; {} were skipped", skipped)
+                     : fmt::format("the model does not know {} symbol(s) of the text, the first is '{}'", skipped,
+                                   sentence_.first_skipped)};
   }
   if (!*more) return false;
   if (sentence_.split) ++progress_.split_pieces;

@@ -59,6 +59,10 @@ Result<void> check_fit(const voice::VoiceRecord& record, std::string_view what, 
   if (!record.tensors.empty()) {
     return mismatch(fmt::format("{} has no tensor 'g', only '{}'", what, record.tensors.front().name));
   }
+  if (!record.speaker && facts.speaker_count > 1) {
+    return mismatch(fmt::format("{} names neither a vector nor a speaker, and the model has {} speakers", what,
+                                facts.speaker_count));
+  }
   if (Result<void> speaker = check_speaker(record.speaker, facts); !speaker) {
     return mismatch(fmt::format("{}: {}", what, speaker.error().message));
   }

@@ -253,6 +253,34 @@ TEST_CASE("a lease given back on a stream lasts until the stream has passed", "[
   CHECK(device->violation_count() == 0);
 }
 
+TEST_CASE("a voice that no memory could hold is refused by name, and nothing is evicted for it", "[cache][budget]") {
+  const auto memory = host(2 * kMiB);
+  const std::uint64_t budget = GENERATE(as<std::uint64_t>(), 1U << 20U, 1U << 30U, UINT64_MAX);
+  VoiceCache cache(*memory, with_budget(budget));
+  for (std::uint64_t number = 0; number < 200; ++number) REQUIRE(load(cache, *memory, number, 1, kRow));
+  for (const std::uint64_t bytes : {4 * kMiB, std::uint64_t{1} << 46U, (std::uint64_t{1} << 46U) + 1,
+                                    std::uint64_t{1} << 63U, UINT64_MAX - 65534, UINT64_MAX}) {
+    const auto refused = cache.reserve("huge", bytes, {1, 0});
+    INFO("budget " << budget << ", bytes " << bytes);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("'huge'") != std::string::npos);
+    CHECK(refused.error().message.find(std::to_string(bytes)) != std::string::npos);
+    CHECK(cache.stats().rows.entries == 200);
+  }
+}
+
+TEST_CASE("a budget without an end costs no more than the memory behind it", "[cache][budget]") {
+  const auto memory = host(2 * kMiB);
+  for (const PolicyKind kind : {PolicyKind::kAuto, PolicyKind::kLru, PolicyKind::kLfu, PolicyKind::kS3Fifo}) {
+    VoiceCache cache(*memory, with_budget(UINT64_MAX, kind));
+    for (std::uint64_t number = 0; number < 5000; ++number) REQUIRE(load(cache, *memory, number, 1, kRow));
+    const CacheStats stats = cache.stats();
+    CHECK(stats.held_bytes <= 2 * kMiB);
+    CHECK(stats.rows.entries > 1000);
+    CHECK(stats.overhead_bytes < kMiB);
+  }
+}
+
 TEST_CASE("a note stays with its entry until the memory goes back, and is told then, once", "[cache][note]") {
   const auto memory = host(4 * kMiB);
   std::vector<std::uint32_t> gone;

@@ -193,11 +193,70 @@ void exit_while_speaking(const char* path, int warm_up) {
   std::exit(0);
 }
 
+/// What the voice group answers, in a child: everything, the lease of the parent's included.
+std::vector<timbre_status> ask_for_voices(timbre_engine* engine, timbre_lease lease) {
+  timbre_lease other{};
+  timbre_status row = TIMBRE_OK;
+  timbre_tensor tensor{};
+  tensor.struct_size = sizeof tensor;
+  timbre_voice_details details{};
+  details.struct_size = sizeof details;
+  timbre_voice_explanation told{};
+  told.struct_size = sizeof told;
+  timbre_stats stats{};
+  stats.struct_size = sizeof stats;
+  timbre_health health{};
+  health.struct_size = sizeof health;
+  const char* name = nullptr;
+  const char* const id = "a";
+  void* managed = nullptr;
+  return {timbre_voice_get(engine, id, 0, &other),
+          timbre_voice_try_get(engine, id, &other),
+          timbre_voice_get_batch(engine, &id, 1, 0, &other, &row),
+          timbre_voice_info(&lease, &details),
+          timbre_voice_tensor_name(&lease, 0, &name),
+          timbre_voice_tensor(&lease, "g", &tensor),
+          timbre_voice_dlpack(&lease, "g", &managed),
+          timbre_voice_wait_on(&lease, 0),
+          timbre_voice_prefetch(engine, &id, 1, 0, nullptr, nullptr),
+          timbre_voice_prefetch_top(engine, 1, 0, nullptr, nullptr),
+          timbre_voice_explain(engine, id, &told),
+          timbre_voice_remove(engine, id),
+          timbre_engine_set_budget(engine, 0, TIMBRE_AUTO_U64),
+          timbre_engine_trim(engine, 1, nullptr),
+          timbre_engine_poll(engine, 0),
+          timbre_engine_stats(engine, &stats),
+          timbre_engine_health(engine, &health),
+          timbre_voice_release_on(&lease, 0),
+          timbre_voice_release(&lease)};
+}
+
+timbre_lease lease_of_new_voice(timbre_engine* engine, const char* id) {
+  const float values[16] = {1};
+  timbre_tensor g{};
+  g.struct_size = sizeof g;
+  g.dtype = TIMBRE_DTYPE_F32;
+  g.name = "g";
+  g.data = values;
+  g.size_bytes = sizeof values;
+  g.rank = 1;
+  g.shape[0] = 16;
+  timbre_voice_record record;
+  timbre_voice_record_init(&record, sizeof record);
+  record.tensors = &g;
+  record.tensor_count = 1;
+  expect(timbre_voice_put(engine, id, &record, nullptr, nullptr) == TIMBRE_OK, "put a voice");
+  timbre_lease lease{};
+  expect(timbre_voice_get(engine, id, -1, &lease) == TIMBRE_OK, "lease it");
+  return lease;
+}
+
 /// Every call in a forked child is FORKED, returns at once, and the parent goes on.
 void forked(const char* path) {
   timbre_engine* engine = make_engine(2);
   timbre_model* model = load(engine, path);
   timbre_speech* speech = open_ids(model, kIds);
+  timbre_lease lease = lease_of_new_voice(engine, "a");
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -215,17 +274,20 @@ void forked(const char* path) {
                                  timbre_speech_try_read(speech, &sample, 1, &count),
                                  timbre_speech_info(speech, &state),
                                  timbre_speech_cancel(speech),
-                                 timbre_voice_remove(engine, "x"),
                                  timbre_log_next(engine, line, sizeof line, nullptr),
                                  timbre_speech_close(speech),
                                  timbre_model_release(model),
                                  timbre_engine_destroy(engine)};
     for (const timbre_status status : all) expect(status == TIMBRE_ERR_FORKED, timbre_status_name(status));
+    for (const timbre_status status : ask_for_voices(engine, lease)) {
+      expect(status == TIMBRE_ERR_FORKED, timbre_status_name(status));
+    }
     std::exit(0);  // with our exit handler inherited: it must touch nothing
   }
   int result = -1;
   expect(waitpid(child, &result, 0) == child && WIFEXITED(result) && WEXITSTATUS(result) == 0, "the child ends well");
   timbre_speech_close(speech);
+  expect(timbre_voice_release(&lease) == TIMBRE_OK, "the parent's lease is still its own");
   expect(!speak(model).empty(), "the parent speaks on");
   timbre_model_release(model);
   timbre_engine_destroy(engine);

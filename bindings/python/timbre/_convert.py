@@ -100,7 +100,7 @@ def int32_array(name: str, value: Any, status: int = Status.INVALID_ARGUMENT) ->
 
 def int32_pointer(array: np.ndarray) -> Any:
     """The array's data; the caller keeps the array alive."""
-    return cast(array.ctypes.data, POINTER(c_int32))
+    return cast(array.ctypes.data or 4, POINTER(c_int32))  # an empty array may have no address: it is still given
 
 
 def tensors(value: Any) -> Tuple[Any, int, List[Any]]:

@@ -111,9 +111,16 @@ class Room {
     while (true) {
       if (fits(pages)) {
         if (const Result<std::uint32_t> blob = core_.blobs.take(bytes, false)) return Place::of_blob(*blob);
+        if (!device_could_hold(pages)) return std::nullopt;
       }
       if (!make_room(lock, pass, Pool::kBlobs, pages)) return std::nullopt;
     }
+  }
+
+  /// Whether the device is large enough at all, as far as it tells: else everything would be evicted for nothing.
+  [[nodiscard]] bool device_could_hold(std::uint64_t pages) const {
+    const Result<device::MemoryReading> memory = core_.device.memory();
+    return !memory || memory->total_bytes == 0 || pages * page_bytes_ <= memory->total_bytes;
   }
 
   /// One step towards `pages`, or a row, for `pool`: a page is given back or an entry evicted.

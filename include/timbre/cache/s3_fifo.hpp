@@ -148,7 +148,11 @@ class S3Order {
     if ((number & kParked) != 0) return parked_;
     return number == kMain ? main_ : small_;
   }
-  [[nodiscard]] std::uint64_t expected_ghosts() const { return expected_entries() / 10 * 9 + 1; }
+  /// Tags that the ghost will hold: as many as entries of this size fill the main queue, but not many more than there
+  /// are entries, where the capacity is larger than the memory behind it.
+  [[nodiscard]] std::uint64_t expected_ghosts() const {
+    return std::min<std::uint64_t>(expected_entries() / 10 * 9 + 1, std::uint64_t{2} * size() + 1);
+  }
 
   void enter_main(EntryNumber entry) {
     main_weight_ += entries_.weight(entry);

@@ -54,6 +54,8 @@ struct EntryInfo {
 
 class VoiceCache {
  public:
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46U;  ///< of a voice
+
   /// @param device  must outlive the cache.
   VoiceCache(device::Device& device, const CacheOptions& options)
       : core_(device, options.max_entries, options.hash_seed, options.first_use_count, options.note_gone,
@@ -75,7 +77,8 @@ class VoiceCache {
     room_.wait_for_copies();
   }
 
-  /// The entry of this id, or an empty lease. Never blocks but for the copy of a row of this id that is being moved.
+  /// The entry of this id, or an empty lease. A hit takes no lock; a miss takes the miss lock, and waits where a row of
+  /// this id is being moved.
   [[nodiscard]] Lease lookup(std::string_view id) {
     const std::uint32_t tag = core_.tag_of(id);
     EntryNumber found = core_.try_acquire(id, tag);
@@ -109,15 +112,18 @@ class VoiceCache {
   }
 
   /// Room for `bytes` of this id: evicts what must go. Where everything is in use, or the entry is larger than the
-  /// budget, the room is transient. Errors: kInvalidArgument (id of 0 or more than 512 bytes, 0 bytes), kOutOfMemory
-  /// (the device has not even that, or the host has no memory for the entry).
+  /// budget, the room is transient. Errors: kInvalidArgument (id of 0 or more than 512 bytes, 0 or more than kMaxBytes
+  /// bytes), kOutOfMemory (the device has not even that, or the host has no memory for the entry).
   /// @param note  a number of the caller's that leases on the entry tell; 0: none. It is kept unless there is an error.
   [[nodiscard]] Result<Reservation> reserve(std::string_view id, std::uint64_t bytes, const Version& version,
                                             Admission admission = Admission::kDemand, std::uint32_t note = 0) {
     if (id.empty() || id.size() > kMaxIdBytes) {
       return Error{Status::kInvalidArgument, "an id has 1 to 512 bytes, this one " + std::to_string(id.size())};
     }
-    if (bytes == 0) return Error{Status::kInvalidArgument, "voice '" + std::string(id) + "' has no bytes"};
+    if (bytes == 0 || bytes > kMaxBytes) {
+      return Error{Status::kInvalidArgument, "voice '" + std::string(id) + "' has " + std::to_string(bytes) +
+                                                 " bytes, expected 1 to " + std::to_string(kMaxBytes)};
+    }
     Room::Lock lock(core_.mutex);
     drain();
     if (shares_change(room_.pool_for(bytes))) set_capacities();
@@ -129,7 +135,8 @@ class VoiceCache {
       const Result<std::uint32_t> blob = core_.blobs.take(bytes, true);
       if (!blob) {
         core_.table.give(*entry);
-        return blob.error();
+        return Error{blob.error().status, "no room for voice '" + std::string(id) + "' of " + std::to_string(bytes) +
+                                              " bytes: " + blob.error().message};
       }
       place = Place::of_blob(*blob);
       ++transient_inserts_;

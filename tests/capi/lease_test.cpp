@@ -184,7 +184,8 @@ TEST_CASE("there is never another voice in place of one that is not there", "[ca
   CHECK(value_of(lease) == 1);
   REQUIRE(timbre_voice_release(&lease) == TIMBRE_OK);
 
-  for (const char* bad : {"", "\xFF\xFE", std::string(513, 'x').c_str()}) {
+  const std::string too_long(513, 'x');
+  for (const char* bad : {"", "\xFF\xFE", too_long.c_str()}) {
     CHECK(timbre_voice_get(cache.engine, bad, 0, &lease) == TIMBRE_ERR_INVALID_ARGUMENT);
     CHECK(timbre_voice_try_get(cache.engine, bad, &lease) == TIMBRE_ERR_INVALID_ARGUMENT);
   }

@@ -9,11 +9,12 @@ cannot: bfloat16, and memory that is not the host's.
 from __future__ import annotations
 
 import ctypes
-import os
 from ctypes import POINTER, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any, Optional, Tuple
 
 import numpy as np
+
+from . import _fork
 
 _CPU = 1  # kDLCPU
 _TYPES = {(0, 32): "<i4", (0, 64): "<i8", (2, 16): "<f2", (2, 32): "<f4", (4, 16): "<u2"}  # (DLDataTypeCode, bits)
@@ -60,9 +61,9 @@ _get_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, ctypes.c_char_p)(
 class Export:
     """Owns a DLManagedTensorVersioned, and ends it when it is dropped and no array stands on it any more."""
 
-    def __init__(self, managed: c_void_p, process: int) -> None:
+    def __init__(self, managed: c_void_p) -> None:
         self._address = managed
-        self._process = process
+        self._generation = _fork.generation
         self._managed = _Managed.from_address(managed.value or 0)
         tensor = self._managed.tensor
         self.shape: Tuple[int, ...] = tuple(tensor.shape[: tensor.ndim])
@@ -96,5 +97,5 @@ class Export:
         return capsule
 
     def __del__(self) -> None:
-        if os.getpid() == self._process:
+        if _fork.generation == self._generation:
             self._managed.deleter(self._address)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Type
 
+from . import _fork
 from .errors import Error, Status
 
 if TYPE_CHECKING:
@@ -37,12 +37,7 @@ class Handle:
         self._idle = threading.Condition()
         self._users: Dict[object, int] = {}  # the thread of each running call
         self._closing = False
-        self._process = os.getpid()
-
-    @property
-    def process(self) -> int:
-        """The process that this handle belongs to."""
-        return self._process
+        self._generation = _fork.generation
 
     @property
     def closing(self) -> bool:
@@ -67,7 +62,7 @@ class Handle:
             self._leave(user)
 
     def close(self) -> None:
-        if os.getpid() != self._process:
+        if _fork.generation != self._generation:
             return
         with self._idle:
             if threading.get_ident() in list(self._users.values()):
@@ -85,7 +80,7 @@ class Handle:
     # for users. So one of the two sees the other.
 
     def _enter(self, user: object) -> Any:
-        if os.getpid() != self._process:
+        if _fork.generation != self._generation:
             raise Error(Status.FORKED, f"this {self._what} belongs to the parent of this process")
         self._users[user] = threading.get_ident()
         if self._closing:
@@ -94,7 +89,7 @@ class Handle:
 
     def _leave(self, user: object) -> None:
         self._users.pop(user, None)
-        if self._closing and os.getpid() == self._process:
+        if self._closing and _fork.generation == self._generation:
             with self._idle:
                 self._idle.notify_all()
 

@@ -11,14 +11,13 @@ Invariants
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple, Type
 
 import numpy as np
 
-from . import _abi, _convert
+from . import _abi, _convert, _fork
 from ._dlpack import Export
 from ._library import check
 from .errors import Error, Status, invalid
@@ -37,16 +36,15 @@ class VoiceLease:
     It may outlive its engine. A forgotten one is given back when it is dropped.
     """
 
-    __slots__ = ("_given_back", "_lease", "_library", "_lock", "_process", "_stream", "_views", "__weakref__")
+    __slots__ = ("_generation", "_given_back", "_lease", "_library", "_lock", "_stream", "_views", "__weakref__")
 
-    def __init__(self, library: Any, process: int, lease: _abi.Lease) -> None:
+    def __init__(self, library: Any, lease: _abi.Lease) -> None:
         self._library = library
-        self._process = process
+        self._generation = _fork.generation
         self._lease = lease  # the C call that fills it comes next, so that an interrupt between the two loses nothing
         self._lock = threading.RLock()  # a signal's handler may come in between
         self._views = 0
         self._given_back = False
-        self._stream: Optional[int] = None  # on which it is given back once its views are gone
 
     def release(self) -> None:
         """Gives the lease back. Views of `tensor` stay readable: the voice is held until they are gone, too.
@@ -150,7 +148,7 @@ class VoiceLease:
         with self._locked():
             managed = ctypes.c_void_p()
             check(self._library.timbre_voice_dlpack(self._held(), wanted, managed))
-            return LeasedTensor(self, name, Export(managed, self._process))
+            return LeasedTensor(self, name, Export(managed))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -164,14 +162,14 @@ class VoiceLease:
     def __exit__(
         self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if os.getpid() != self._process:
+        if _fork.generation != self._generation:
             return
         with self._lock:
             if not self._given_back:
                 self._give_back(None)
 
     def __del__(self) -> None:
-        if not self._given_back and self._lease.owner and os.getpid() == self._process:
+        if not self._given_back and self._lease.owner and _fork.generation == self._generation:
             self._library.timbre_voice_release(self._lease)
 
     def __repr__(self) -> str:
@@ -179,7 +177,7 @@ class VoiceLease:
 
     def _locked(self) -> threading.RLock:
         """The lock, unless this is a forked child, where whoever has it may not exist."""
-        if os.getpid() != self._process:
+        if _fork.generation != self._generation:
             raise Error(Status.FORKED, "this lease belongs to the parent of this process")
         return self._lock
 
@@ -201,7 +199,7 @@ class VoiceLease:
             check(self._free(stream))
         elif stream is not None:
             check(self._library.timbre_voice_wait_on(self._lease, stream))  # is there such a stream?
-        self._stream = stream
+        self._stream = stream  # for when the last view goes
         self._given_back = True
 
     def _free(self, stream: Optional[int]) -> int:
@@ -210,7 +208,7 @@ class VoiceLease:
         return int(self._library.timbre_voice_release_on(self._lease, stream))
 
     def _view_gone(self) -> None:
-        if os.getpid() != self._process:
+        if _fork.generation != self._generation:
             return
         with self._lock:
             self._views -= 1

@@ -182,7 +182,7 @@ class Voices:
             cursor = entries[-1]
 
     def _no_lease(self) -> VoiceLease:
-        return VoiceLease(self._library, self._engine.process, _abi.Lease())
+        return VoiceLease(self._library, _abi.Lease())
 
     def _get_rows(
         self, encoded: List[bytes], rows: List[int], slice_ms: int, answers: List[Union[VoiceLease, Error]]
@@ -191,7 +191,7 @@ class Voices:
         count = len(rows)
         ids = (ctypes.c_char_p * max(count, 1))(*(encoded[row] for row in rows))
         c_leases = (_abi.Lease * max(count, 1))()
-        leases = [VoiceLease(self._library, self._engine.process, c_leases[i]) for i in range(count)]
+        leases = [VoiceLease(self._library, c_leases[i]) for i in range(count)]
         statuses = (ctypes.c_int32 * max(count, 1))(*[_UNTOLD] * count)
         with self._engine.use() as engine:
             status = self._library.timbre_voice_get_batch(engine, ids, count, slice_ms, c_leases, statuses)

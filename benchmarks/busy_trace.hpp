@@ -17,7 +17,7 @@
 namespace timbre::bench {
 
 inline constexpr std::uint32_t kVoices = 200;
-inline constexpr std::uint32_t kSeconds = 140;
+inline constexpr std::uint32_t kSeconds = 300;
 inline constexpr std::uint32_t kThreads = 4;
 
 /// 80 % of the requests are for 20 % of the voices. The same on every machine.

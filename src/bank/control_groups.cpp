@@ -60,7 +60,6 @@ Result<void> limit_by(device::MemoryReading& reading, std::uint64_t machine_byte
 /// Tightens the reading by the group of this path and all above it, `root` being the first one.
 Result<void> limit_by_all(device::MemoryReading& reading, std::uint64_t machine_bytes, const std::string& root,
                           std::string path, const Interface& files) {
-  if (path.find("/..") != std::string::npos) path.clear();  // outside of what this process can see
   while (true) {
     while (!path.empty() && path.back() == '/') path.pop_back();
     if (Result<void> done = limit_by(reading, machine_bytes, root + path, files); !done) return done;

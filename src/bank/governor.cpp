@@ -129,17 +129,14 @@ std::uint64_t Governor::apply(Lock& lock) {
   applied_.wait(lock, [this, mine] { return done_ >= mine || !applying_; });
   if (done_ >= mine) return held_bytes_;
   const Setting setting(*this, lock);
-  while (done_ < wanted_) {
-    const std::uint64_t newest = wanted_;
-    const std::uint64_t budget = rule_.decision().budget_bytes;
-    lock.unlock();
-    const std::uint64_t held = cache_.set_budget(budget);
-    lock.lock();
-    held_bytes_ = held;
-    done_ = newest;
-    applied_.notify_all();
-  }
-  return held_bytes_;
+  const std::uint64_t newest = wanted_;
+  const std::uint64_t budget = rule_.decision().budget_bytes;
+  lock.unlock();
+  const std::uint64_t held = cache_.set_budget(budget);
+  lock.lock();
+  held_bytes_ = held;
+  done_ = newest;
+  return held;
 }
 
 std::uint64_t Governor::set_cap(std::uint64_t bytes) {

@@ -66,6 +66,8 @@ TEST_CASE("the target is a part of what is free or held, less the headroom", "[b
   // What is held and not resident does not make more than the whole.
   CHECK(rule.target_bytes({4 * kGiB, 4 * kGiB}, 3 * kGiB, at(0)) ==
         static_cast<std::uint64_t>(0.8 * 4 * kGiB) - kGiB / 2);
+  CHECK(rule.target_bytes({4 * kGiB, 4 * kGiB}, UINT64_MAX, at(0)) ==
+        static_cast<std::uint64_t>(0.8 * 4 * kGiB) - kGiB / 2);
   CHECK(rule.target_bytes({kGiB / 2, 4 * kGiB}, 0, at(0)) == 0);
   rule.set_cap(kGiB, at(0));
   CHECK(rule.target_bytes({60 * kGiB, 80 * kGiB}, 10 * kGiB, at(0)) == kGiB);
@@ -122,6 +124,7 @@ TEST_CASE("growth waits for 30 seconds of readings that allow it, then takes a s
   for (int second = 33; second <= 52; ++second) rule.read(mib(500), {}, at(second));
   CHECK(rule.decision().budget_bytes == 436 * kMiB);  // all the way, the last step being a part
   CHECK(rule.decision().reason == BudgetReason::kFreeMemory);
+  CHECK(rule.read(mib(515), {}, at(59)).reason == BudgetReason::kHysteresis);
   CHECK(rule.read(mib(600), {}, at(60)).reason == BudgetReason::kGrowDelay);  // and the next growth waits again
 }
 
@@ -259,6 +262,11 @@ TEST_CASE("what is too sudden counts when it is said twice", "[bank][budget]") {
     CHECK(rule.read({100 * kMiB, kGiB / 4}, {}, at(2)).reason == BudgetReason::kUnconfirmed);  // says another thing
     CHECK(rule.read({100 * kMiB, kGiB / 4}, {}, at(3)).budget_bytes == 36 * kMiB);
   }
+  SECTION("the memory is half as large, and then nothing of it is free") {
+    CHECK(rule.read({100 * kMiB, kGiB / 2}, {}, at(1)).reason == BudgetReason::kUnconfirmed);
+    CHECK(rule.read({0, kGiB / 2}, {}, at(2)).reason == BudgetReason::kUnconfirmed);
+    CHECK(rule.read({0, kGiB / 2}, {}, at(3)).reason == BudgetReason::kPressure);
+  }
   SECTION("the memory is twice as large") {
     CHECK(rule.read({2 * kGiB, 2 * kGiB}, {}, at(1)).reason == BudgetReason::kUnconfirmed);
     CHECK(rule.read({2 * kGiB, 2 * kGiB}, {}, at(2)).reason == BudgetReason::kGrowDelay);
@@ -304,6 +312,10 @@ TEST_CASE("a trim just below the cap is made up for", "[bank][budget]") {
   for (int second = 1; second <= 31; ++second) rule.read(mib(500), {}, at(second));
   CHECK(rule.decision().budget_bytes == 200 * kMiB);
   CHECK(rule.lower(300 * kMiB, BudgetReason::kTrim).budget_bytes == 200 * kMiB);  // lower only
+  CHECK(rule.decision().reason == BudgetReason::kGrowing);
+  BudgetRule fresh(plain());
+  fresh.lower(300 * kMiB, BudgetReason::kTrim);
+  CHECK(fresh.read(mib(564), {}, at(0)).budget_bytes == 500 * kMiB);
 }
 
 TEST_CASE("what an allocation lacked is headroom for ten minutes", "[bank][budget]") {

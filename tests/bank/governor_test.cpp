@@ -121,6 +121,23 @@ TEST_CASE("what leases hold stays, and goes with the first reading after them", 
   CHECK_FALSE(tier.governor->health().decision.at_floor);
 }
 
+TEST_CASE("what is transient lies beside the budget, and is no floor of it", "[bank][governor]") {
+  Governed tier(plain(10 * kUnit));
+  tier.set_free(900);
+  tier.tick();
+  tier.load(0, 10);
+  const auto transient = timbre::cache::test::load(tier.cache, *tier.device, 100, 1, 20 * kUnit);
+  REQUIRE(transient);
+  const GovernorHealth health = tier.governor->health();
+  CHECK(health.leased_bytes == 0);
+  CHECK(health.transient_bytes == 20 * kUnit);
+  CHECK(health.held_bytes == 10 * kUnit);
+  tier.set_free(1);
+  tier.tick();
+  CHECK(tier.held() == 0);
+  CHECK(is_whole(*tier.device, *transient, 100));
+}
+
 TEST_CASE("a lease that ends brings the cache within its budget within two seconds", "[bank][governor]") {
   Governed tier(plain(100 * kUnit));
   tier.set_free(900);

@@ -39,9 +39,9 @@ struct CacheOptions {
   std::uint32_t first_use_count = 0;                    ///< where an entry's counters begin; for tests of their limits
   /// Called with the note of an entry that gives back its memory, but not when the cache ends. Under the miss lock: it
   /// must neither use the cache nor throw.
-  std::function<void(std::uint32_t)> note_gone;
+  std::function<void(std::uint32_t)> note_gone = {};
   /// Called with the id of an entry that lookups find no more, and why. As above.
-  std::function<void(std::string_view, EvictionCause)> entry_gone;
+  std::function<void(std::string_view, EvictionCause)> entry_gone = {};
 };
 
 /// An entry as a walk shows it.

@@ -167,6 +167,16 @@ def test_try_get_ends_in_a_lease(engine, voices):
     np.testing.assert_array_equal(voice.tensor("g"), G)
 
 
+def test_try_get_gives_nothing_while_the_voice_is_on_its_way(voices, monkeypatch):
+    class Loading:
+        @staticmethod
+        def timbre_voice_try_get(engine, id, lease):
+            return int(Status.PENDING)
+
+    monkeypatch.setattr(voices, "_library", Loading())
+    assert voices.try_get("v") is None
+
+
 def test_a_batch_answers_each_row(engine, voices):
     for number in range(5):
         voices.put(f"n/{number}", {"g": G + number})

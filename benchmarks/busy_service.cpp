@@ -99,7 +99,7 @@ class PoolsInMemory final : public bank::MemoryProvider {
   const device::HostDevice& pools_;
 };
 
-std::string id_of(std::uint32_t number) { return "npc/voice-" + std::to_string(1000 + number); }
+std::string id_of(std::uint32_t number) { return std::string("npc/voice-").append(std::to_string(1000 + number)); }
 
 /// The store, and what it must answer with.
 class Library {
@@ -112,7 +112,7 @@ class Library {
       }
       voice::VoiceRecord record;
       voice::Tensor& tensor = record.tensors.emplace_back();
-      tensor.name = "g";
+      tensor.name.push_back('g');
       tensor.shape = {static_cast<std::int64_t>(values.size())};
       tensor.data.resize(kVoiceBytes);
       std::memcpy(tensor.data.data(), values.data(), kVoiceBytes);
@@ -371,10 +371,17 @@ std::string text(const char* form, double value) {
   return out;
 }
 
+std::string two(std::uint64_t first, const char* between, std::uint64_t second) {
+  char out[64];
+  std::snprintf(out, sizeof out, "%llu%s%llu", static_cast<unsigned long long>(first), between,
+                static_cast<unsigned long long>(second));
+  return out;
+}
+
 std::string budget_range(const Report& report) {
   const auto less = [](const Second& a, const Second& b) { return a.budget < b.budget; };
   const auto [least, most] = std::minmax_element(report.seconds.begin(), report.seconds.end(), less);
-  return std::to_string(least->budget / kVoiceBytes) + " to " + std::to_string(most->budget / kVoiceBytes);
+  return two(least->budget / kVoiceBytes, " to ", most->budget / kVoiceBytes);
 }
 
 void print(const std::vector<Report>& reports) {
@@ -387,9 +394,8 @@ void print(const std::vector<Report>& reports) {
   std::printf("|---|");
   for (std::size_t i = 0; i < reports.size(); ++i) std::printf("---|");
   std::printf("\n");
-  row("requests that failed / got a wrong byte", [](const Report& r) {
-    return std::to_string(r.count(Answer::kFailed)) + " / " + std::to_string(r.count(Answer::kWrong));
-  });
+  row("requests that failed / got a wrong byte",
+      [](const Report& r) { return two(r.count(Answer::kFailed), " / ", r.count(Answer::kWrong)); });
   row("hit rate", [](const Report& r) { return text("%.1f %%", r.hit_rate([](const Second&) { return true; })); });
   row("hit rate in seconds with a budget of 50 voices", [](const Report& r) {
     return text("%.1f %%", r.hit_rate([](const Second& s) { return s.budget == kRoom * kVoiceBytes; }));
@@ -398,9 +404,8 @@ void print(const std::vector<Report>& reports) {
   row("wait of a miss, median, us", [](const Report& r) { return text("%.0f", r.wait_us(0.5)); });
   row("wait of a miss, 99th percentile, us", [](const Report& r) { return text("%.0f", r.wait_us(0.99)); });
   row("budget, voices", budget_range);
-  row("shrinks / grows of the budget", [](const Report& r) {
-    return r.health ? std::to_string(r.health->shrinks) + " / " + std::to_string(r.health->grows) : "-";
-  });
+  row("shrinks / grows of the budget",
+      [](const Report& r) { return r.health ? two(r.health->shrinks, " / ", r.health->grows) : "-"; });
   row("seconds of 300 in which it held more than the second process had left",
       [](const Report& r) { return std::to_string(r.seconds_with([](const Second& s) { return s.held > s.left; })); });
 }

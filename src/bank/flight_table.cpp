@@ -21,8 +21,10 @@ Result<FlightTable::Joined> FlightTable::join(std::string_view id, bool is_deman
     joined.flight = found->second;
   } else {
     // A flight may have landed since the caller missed.
-    joined.lease = ways_.device.cache.lookup(id);
-    if (joined.lease) return joined;
+    joined.is_there = ways_.device.cache.peek(id).has_value();
+    if (joined.is_there && is_demanded) joined.lease = ways_.device.cache.lookup(id);
+    if (joined.lease || (joined.is_there && !is_demanded)) return joined;
+    joined.is_there = false;
     if (own.missing.holds(id, now_())) {
       count(ways_.counters.negative_hits);
       return Error{Status::kNotFound, "there is no voice '" + std::string(id) + "'"};

@@ -45,6 +45,7 @@ class FlightTable {
   /// What a miss has found: a lease after all, a flight, or the error kNotFound of a negative entry.
   struct Joined {
     cache::Lease lease;
+    bool is_there = false;  ///< for a prefetch, in place of a lease
     std::shared_ptr<Flight> flight;
     bool has_begun = false;  ///< the flight is the caller's
   };

@@ -31,10 +31,10 @@ class Tier {
     return room;
   }
 
-  /// Whether the budget would hold so many bytes if nothing else were there. Walks the entries: for shortages only.
+  /// Whether the budget would hold so many bytes if nothing else were there.
   [[nodiscard]] bool could_hold(std::uint64_t bytes) {
     const std::uint64_t page = device.properties().page_bytes;
-    return (bytes + page - 1) / page * page <= cache.stats().budget_bytes;
+    return (bytes + page - 1) / page * page <= cache.budget_bytes();
   }
 
   device::Device& device;

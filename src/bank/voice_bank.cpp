@@ -107,6 +107,7 @@ Result<VoiceLease> VoiceBank::wait_for(FlightTable::Joined joined, std::string_v
     }
     Result<FlightTable::Joined> again = flights_.join(id, is_demanded);
     if (!again) return std::move(again).error();
+    if (again->is_there && !is_demanded) return VoiceLease();
     joined = std::move(*again);
   }
 }
@@ -258,7 +259,7 @@ PrefetchReport VoiceBank::prefetch(std::span<const std::string_view> ids, Clock:
     Result<FlightTable::Joined> joined = valid ? flights_.join(id, false) : std::move(valid).error();
     if (!joined) {
       settle(std::move(joined).error());
-    } else if (joined->lease) {
+    } else if (joined->is_there) {
       ++report.there;
     } else {
       joined->has_begun = true;  // no use of the voice
@@ -341,12 +342,12 @@ BankStats VoiceBank::stats() {
 TierReport VoiceBank::report(Tier& tier, TierKind kind, std::string_view id) {
   TierReport report;
   report.last_departure = departures_.last(id, kind);
-  const cache::Lease found = tier.cache.peek(id);
+  const std::optional<cache::EntryInfo> found = tier.cache.peek(id);
   if (!found) return report;
   report.is_there = true;
-  report.leases = found.leases() - 1;
-  report.version = found.version();
-  report.bytes = found.bytes();
+  report.version = found->version;
+  report.bytes = found->bytes;
+  report.leases = found->leases;
   return report;
 }
 

@@ -40,8 +40,6 @@ class Lease {
   [[nodiscard]] Version version() const { return entry().version; }
   /// What reserve() was told to keep with the entry; 0: nothing.
   [[nodiscard]] std::uint32_t note() const { return core_->table.note(entry_); }
-  /// Leases on these bytes at this moment, this one included.
-  [[nodiscard]] std::uint32_t leases() const { return entry().word.load().leases(); }
   /// Valid as long as the lease.
   [[nodiscard]] std::string_view id() const { return entry().id(); }
 

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ struct EntryInfo {
   Version version;
   std::uint64_t bytes = 0;
   Pool pool = Pool::kRows;
+  std::uint32_t leases = 0;  ///< that are out now
 };
 
 class VoiceCache {
@@ -87,15 +89,6 @@ class VoiceCache {
       found = core_.acquire_locked(lock, id, tag);
       if (found == kNoEntry) return {};
     }
-    return {core_, found, false};
-  }
-
-  /// As lookup(), but statistics count neither a hit nor a miss. Takes the miss lock.
-  [[nodiscard]] Lease peek(std::string_view id) {
-    Room::Lock lock(core_.mutex);
-    const EntryNumber found = core_.find(lock, id, core_.tag_of(id));
-    if (found == kNoEntry) return {};
-    core_.acquire_quietly(found);
     return {core_, found, false};
   }
 
@@ -199,14 +192,21 @@ class VoiceCache {
     drain();
   }
 
+  /// The entry of this id as it is now. It is no use of it, and no miss where there is none.
+  [[nodiscard]] std::optional<EntryInfo> peek(std::string_view id) {
+    Room::Lock lock(core_.mutex);
+    const EntryNumber found = core_.find(lock, id, core_.tag_of(id));
+    if (found == kNoEntry) return std::nullopt;
+    return info(found);
+  }
+
   /// Entries of a pool in the order in which they would go, coldest first.
   [[nodiscard]] std::vector<EntryInfo> coldest(Pool pool, std::size_t limit) {
     std::vector<EntryInfo> found;
     const Room::Lock lock(core_.mutex);
     if (limit == 0) return found;
     core_.pool(pool).policy->walk([&](EntryNumber number) {
-      const Entry& entry = core_.table[number];
-      found.push_back({std::string(entry.id()), entry.version, core_.bytes(entry), pool});
+      found.push_back(info(number));
       return found.size() < limit;
     });
     return found;
@@ -249,6 +249,11 @@ class VoiceCache {
     return before > after ? before - after : 0;
   }
 
+  [[nodiscard]] std::uint64_t budget_bytes() {
+    const Room::Lock lock(core_.mutex);
+    return room_.shares.budget_bytes();
+  }
+
   /// Walks all entries under the miss lock: not for every frame.
   [[nodiscard]] CacheStats stats();
 
@@ -284,6 +289,12 @@ class VoiceCache {
       ++found_count;
     }
     return found_count;
+  }
+
+  [[nodiscard]] EntryInfo info(EntryNumber number) const {
+    const Entry& entry = core_.table[number];
+    const Pool pool = entry.place.blob ? Pool::kBlobs : Pool::kRows;
+    return {std::string(entry.id()), entry.version, core_.bytes(entry), pool, entry.word.load().leases()};
   }
 
   void set_policy(PoolState& pool, PolicyKind kind) {

@@ -28,6 +28,7 @@ if(NOT TARGET timbre_test_header)
   target_link_libraries(timbre_test_header PRIVATE Catch2::Catch2 timbre_warnings Threads::Threads)
   target_compile_options(timbre_test_header PRIVATE ${timbre_test_options})
   target_precompile_headers(timbre_test_header PRIVATE <catch2/catch.hpp>)
+  set_target_properties(timbre_test_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 endif()
 
 function(timbre_add_test name)

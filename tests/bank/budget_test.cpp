@@ -66,7 +66,7 @@ TEST_CASE("the target is a part of what is free or held, less the headroom", "[b
   // What is held and not resident does not make more than the whole.
   CHECK(rule.target_bytes({4 * kGiB, 4 * kGiB}, 3 * kGiB, at(0)) ==
         static_cast<std::uint64_t>(0.8 * 4 * kGiB) - kGiB / 2);
-  CHECK(rule.target_bytes({4 * kGiB, 4 * kGiB}, UINT64_MAX, at(0)) ==
+  CHECK(rule.target_bytes({kGiB, 4 * kGiB}, UINT64_MAX, at(0)) ==
         static_cast<std::uint64_t>(0.8 * 4 * kGiB) - kGiB / 2);
   CHECK(rule.target_bytes({kGiB / 2, 4 * kGiB}, 0, at(0)) == 0);
   rule.set_cap(kGiB, at(0));

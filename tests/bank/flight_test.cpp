@@ -230,6 +230,7 @@ TEST_CASE("that a voice is not there is remembered for a second, unless it is wr
 
   CHECK(bank.get(id_of(2)).error().status == Status::kNotFound);
   REQUIRE(bank.put(id_of(2), record_of(2, 1)));  // this one: at once
+  bank.trim(16 * kMiB);
   CHECK(bank.get(id_of(2)));
 }
 

@@ -31,9 +31,10 @@ def main():
     parser.add_argument("python_report", help="what bank_python.py wrote")
     arguments = parser.parse_args()
     runs, context, errors = read_runs(arguments.report)
+    caches = [cache for cache in CACHES if any(key[1] == cache for key in runs)]
     print_head(runs, context)
     for description in TABLES:
-        text = time_table(*description, runs, CACHES, MINE)
+        text = time_table(*description, runs, caches, MINE)
         if text:
             print("\n" + text)
     with open(arguments.python_report, encoding="utf-8") as file:

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "timbre/timbre.hpp"
@@ -54,6 +55,11 @@ timbre_status status_of(Call call) {
 static_assert(std::is_nothrow_move_constructible_v<timbre::VoiceLease> &&
               std::is_nothrow_move_assignable_v<timbre::VoiceLease> &&
               !std::is_copy_constructible_v<timbre::VoiceLease>);
+template <typename T>
+concept HasTensor = requires(T voice) {
+  std::forward<T>(voice).tensor("g");
+};
+static_assert(HasTensor<const timbre::VoiceLease&> && !HasTensor<timbre::VoiceLease>);  // no view of a lease that ends
 
 TEST_CASE("a leased voice is what was put, and stays so while it is put again", "[wrapper][lease]") {
   const timbre::Engine engine = small_engine();

@@ -61,12 +61,13 @@ class VoiceLease {
   }
 
   /// A view, valid as long as this lease: tensor("g").values<float>(). Throws NOT_FOUND.
-  [[nodiscard]] Tensor tensor(const std::string& name) const {
+  [[nodiscard]] Tensor tensor(const std::string& name) const& {
     timbre_tensor found{};
     found.struct_size = sizeof found;
     check(timbre_voice_tensor(&lease_, c_string(name), &found));
     return Tensor(found);
   }
+  Tensor tensor(const std::string& name) const&& = delete;  // the view would outlive the lease
 
   /// Exports a tensor: a DLManagedTensorVersioned *, READ_ONLY, which the caller ends by its deleter. It is a lease of
   /// its own.

@@ -72,10 +72,10 @@ void UseSketch::count(std::string_view id) noexcept {
   const std::uint32_t estimated = add(hash);
   const bool is_full = counted_.fetch_add(1, std::memory_order_relaxed) >= counter_mask_;
   if (!is_full && estimated < entry_price_.load(std::memory_order_relaxed)) return;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
+  if (list_taken_.test_and_set(std::memory_order_acquire)) return;  // a hit waits for nobody
   offer(id, hash, estimated);
   if (is_full) halve();
+  list_taken_.clear(std::memory_order_release);
 }
 
 void UseSketch::offer(std::string_view id, std::uint64_t hash, std::uint32_t estimated) noexcept {
@@ -115,12 +115,14 @@ void UseSketch::halve() noexcept {
 }
 
 std::vector<std::string> UseSketch::top(std::size_t limit) const {
+  std::vector<Candidate> candidates(kTop);
+  while (list_taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  std::copy_n(candidates_.get(), candidate_count_, candidates.begin());
+  candidates.resize(candidate_count_);
+  list_taken_.clear(std::memory_order_release);
   std::vector<std::pair<std::uint32_t, std::string>> found;
-  {
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < candidate_count_; ++i) {
-      found.emplace_back(candidates_[i].count, std::string(candidates_[i].id.data(), candidates_[i].id_bytes));
-    }
+  for (const Candidate& candidate : candidates) {
+    found.emplace_back(candidate.count, std::string(candidate.id.data(), candidate.id_bytes));
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> ids;

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,8 +70,8 @@ class UseSketch {
   std::atomic<std::uint64_t> counted_{0};                // uses since the last halving
   std::atomic<std::uint32_t> entry_price_{0};            // what an id outside the list must have to enter it
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
+  // What is below belongs to whoever has set it: an atomic flag and no mutex, as hits come here.
+  mutable std::atomic_flag list_taken_;
   std::unique_ptr<Candidate[]> candidates_;   // NOLINT: too large for the object
   std::array<std::uint64_t, kTop> hashes_{};  // theirs, together, for the search
   std::size_t candidate_count_ = 0;

@@ -269,6 +269,19 @@ TEST_CASE("a voice that no memory could hold is refused by name, and nothing is 
   }
 }
 
+TEST_CASE("what could not go because it was leased goes at the next asking", "[cache][budget]") {
+  for (const PolicyKind kind :
+       {PolicyKind::kAuto, PolicyKind::kLru, PolicyKind::kLfu, PolicyKind::kS3Fifo, PolicyKind::kGdsf}) {
+    const auto memory = host(4 * kMiB);
+    VoiceCache cache(*memory, with_budget(4 * kMiB, kind));
+    for (std::uint64_t number = 0; number < 20; ++number) REQUIRE(load(cache, *memory, number, 1, 2 * kPage));
+    Lease held = cache.lookup(id_of(7));
+    CHECK(cache.set_budget(0) == 2 * kPage);
+    held.release();
+    CHECK(cache.set_budget(0) == 0);
+  }
+}
+
 TEST_CASE("a budget without an end costs no more than the memory behind it", "[cache][budget]") {
   const auto memory = host(2 * kMiB);
   for (const PolicyKind kind : {PolicyKind::kAuto, PolicyKind::kLru, PolicyKind::kLfu, PolicyKind::kS3Fifo}) {

@@ -137,7 +137,8 @@ class Room {
   bool evict_one(Pool pool, EvictionCause cause) {
     PoolState& state = core_.pool(pool);
     for (std::uint64_t tries = state.entries; tries > 0; --tries) {
-      const EntryNumber victim = state.policy->next_victim();
+      EntryNumber victim = state.policy->next_victim();
+      if (victim == kNoEntry) victim = state.policy->next_victim();  // all had been passed over: now they are not
       if (victim == kNoEntry) return false;
       if (core_.evict(victim, cause)) return true;
       state.policy->pass_over(victim);

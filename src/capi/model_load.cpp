@@ -163,6 +163,7 @@ Result<std::shared_ptr<const speech::Model>> load_model(EngineState& engine, con
   if (progress && !progress(1.0F, "ready")) return Error{Status::kCancelled, "the load was cancelled"};
   if (engine.closed()) return Error{Status::kClosed, "the engine was destroyed"};
   engine.add(std::shared_ptr<const speech::Model>(model));
+  if (warm_up) engine.voices().governor().set_warm(true);  // what the synthesizer takes is taken from here on
   return std::shared_ptr<const speech::Model>(std::move(model));
 }
 

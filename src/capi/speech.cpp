@@ -15,6 +15,7 @@ Result<std::optional<voice::Voice>> leased_voice(EngineState& engine, OpenReques
   if (open.lease == nullptr) return std::optional<voice::Voice>{};
   const Result<const bank::VoiceLease*> held = LeaseBook::find(open.lease);
   if (!held) return held.error();
+  if (open.lease->owner != &engine.leases()) return invalid("the lease is another engine's");
   if (open.request.voice_id) return invalid("both a voice and a lease are given");
   open.request.voice_id = std::string((*held)->id());
   Result<voice::VoiceRecord> record = bank::record_of(engine.voices().device(), **held, device::Stream::kDefault);

@@ -499,4 +499,12 @@ TEST_CASE("a request may name a held lease, and speaks with that version", "[cap
   request.speaker = 1;
   CHECK(timbre_speech_open(tone.model, &request, &none) == TIMBRE_ERR_INVALID_ARGUMENT);
   REQUIRE(timbre_voice_release(&lease) == TIMBRE_OK);
+
+  const CacheEngine other;
+  REQUIRE(other.put("a", 1) == TIMBRE_OK);
+  lease = other.get("a");
+  request.speaker = TIMBRE_AUTO_I32;
+  CHECK(timbre_speech_open(tone.model, &request, &none) == TIMBRE_ERR_INVALID_ARGUMENT);
+  CHECK(std::string(timbre_last_error()) == "the lease is another engine's");
+  REQUIRE(timbre_voice_release(&lease) == TIMBRE_OK);
 }

@@ -3,7 +3,7 @@
 // PoolShares: how the budget is divided between rows and blobs, and which pool loses when room is needed.
 //
 // One pool for both would lose up to 36 points of hit rate (docs/cache.md), and no fixed division suits every mix of
-// requests. So every 512 misses a step of the budget moves to the pool whose next byte would have saved more loading
+// requests. So every 256 misses a step of the budget moves to the pool whose next byte would have saved more loading
 // time: ghost hits (what a larger pool would have hit), times what such a load costs, per byte of the pool. Only
 // policies with ghosts tell; with the others the shares stay as they are. Until both pools have been asked for room,
 // the only one in use has the whole budget.
@@ -72,7 +72,7 @@ class PoolShares {
   }
 
  private:
-  static constexpr std::uint64_t kInterval = 512;
+  static constexpr std::uint64_t kInterval = 256;
   static constexpr double kStep = 1.0 / 64;
   static constexpr double kFloor = 1.0 / 32;
   static constexpr double kHysteresis = 1.2;

@@ -84,16 +84,4 @@ Result<StoredVoice> MemoryStore::read(std::string_view id) const {
   return found->second;
 }
 
-Result<std::optional<voice::Voice>> MemoryStore::try_get(std::string_view id) {
-  Result<voice::Voice> known = get(id);
-  if (!known) return std::move(known).error();
-  return std::optional<voice::Voice>(std::move(*known));
-}
-
-Result<voice::Voice> MemoryStore::get(std::string_view id) {
-  Result<StoredVoice> known = read(id);
-  if (!known) return std::move(known).error();
-  return voice::Voice{std::move(known->record), known->version.sequence};
-}
-
 }  // namespace timbre::store

@@ -13,12 +13,11 @@
 #include <vector>
 
 #include "store/voice_store.hpp"
-#include "voice/voice_source.hpp"
 
 namespace timbre::store {
 
 /// None of its members blocks beyond its mutex; a load is done at its first pump.
-class MemoryStore final : public VoiceStore, public voice::VoiceSource {
+class MemoryStore final : public VoiceStore {
  public:
   [[nodiscard]] Result<std::unique_ptr<VoiceLoad>> begin_load(std::string_view id) override;
   Result<Version> put(std::string_view id, voice::VoiceRecord record, std::optional<Expected> expected = {}) override;
@@ -28,9 +27,6 @@ class MemoryStore final : public VoiceStore, public voice::VoiceSource {
 
   /// What is there now. Error: kNotFound.
   [[nodiscard]] Result<StoredVoice> read(std::string_view id) const;
-
-  Result<std::optional<voice::Voice>> try_get(std::string_view id) override;
-  Result<voice::Voice> get(std::string_view id) override;
 
  private:
   mutable std::mutex mutex_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// VoiceSource: where speech gets its voices from. The memory store today, the bank over its tiers later.
+// VoiceSource: where speech gets its voices from: bank::LeaseSource, of whose tiers and leases speech knows nothing.
 //
 // Invariant: what a Voice points to never changes; a re-put makes a new object.
 #pragma once

@@ -4,8 +4,11 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "status_of.hpp"
 #include "timbre/core/result.hpp"  // both define names in timbre; a host may include both
 #include "timbre/timbre.hpp"
+
+using timbre::test::status_of;
 
 namespace {
 
@@ -13,17 +16,6 @@ timbre::Engine one_thread() {
   timbre::EngineConfig config;
   config.thread_count = 1;
   return timbre::Engine(config);
-}
-
-template <typename Call>
-timbre_status status_of(Call call) {
-  try {
-    call();
-  } catch (const timbre::Exception& error) {
-    CHECK(std::string(error.what()).size() > 5);
-    return error.status();
-  }
-  return TIMBRE_OK;
 }
 
 }  // namespace

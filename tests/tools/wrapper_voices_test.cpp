@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "status_of.hpp"
 #include "timbre/timbre.hpp"
+
+using timbre::test::status_of;
 
 namespace {
 
@@ -37,17 +40,6 @@ std::uint64_t put(const timbre::Engine& engine, const std::string& id, const std
 std::vector<float> read(const timbre::VoiceLease& voice) {
   const std::span<const float> values = voice.tensor("g").values<float>();
   return {values.begin(), values.end()};
-}
-
-template <typename Call>
-timbre_status status_of(Call call) {
-  try {
-    call();
-  } catch (const timbre::Exception& error) {
-    CHECK(std::string(error.what()).size() > 5);
-    return error.status();
-  }
-  return TIMBRE_OK;
 }
 
 }  // namespace

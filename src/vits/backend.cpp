@@ -58,7 +58,10 @@ Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFi
   if (!weights) return weights.error();
   auto model = std::make_unique<VitsSynthesizer>(std::move(loaded->facts),
                                                  VitsGraph(std::move(loaded->config), std::move(*weights)));
-  if (options.warm_up && !goes_on(options, 0.7F, "warm-up")) return cancelled;
+  if (options.warm_up) {
+    if (!goes_on(options, 0.7F, "warm-up")) return cancelled;
+    model->graph().warm_up();
+  }
   if (auto spoken = speak(*model, options.warm_up ? kWarmUp : kFirstTouch); !spoken) return spoken.error();
   if (!goes_on(options, 1.0F, options.warm_up ? "warm-up" : "build")) return cancelled;
   return std::unique_ptr<speech::Synthesizer>(std::move(model));

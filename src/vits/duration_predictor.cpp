@@ -2,8 +2,8 @@
 #include "vits/duration_predictor.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/erf.h>
 #include <ATen/ops/flip.h>
-#include <ATen/ops/gelu.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +14,15 @@
 namespace timbre::vits {
 namespace {
 
-at::Tensor run_dds(const Dds& dds, at::Tensor x) {
+/// The exact form. at::gelu would have oneDNN compile a kernel for each length.
+at::Tensor exact_gelu(const at::Tensor& x) { return at::erf(x * M_SQRT1_2).add_(1).mul_(x).mul_(0.5); }
+
+/// @param x  [whole blocks of rows, channels], of which `ids` count, as everywhere below.
+at::Tensor run_dds(const Dds& dds, at::Tensor x, std::int64_t ids) {
   for (const DdsLayer& layer : dds.layers) {
-    at::Tensor y = at::gelu(layer.norm_1(layer.separate(x)));
-    y = at::gelu(layer.norm_2(layer.mix(y)));
-    x = x + y;
+    at::Tensor y = exact_gelu(layer.norm_1(layer.separate.padded(x, ids)));
+    y = exact_gelu(layer.norm_2(layer.mix(y, ids)));
+    x = y.add_(x);
   }
   return x;
 }
@@ -26,9 +30,9 @@ at::Tensor run_dds(const Dds& dds, at::Tensor x) {
 /// The coupling that runs backwards: the second channel goes through the spline that the first one shapes.
 Result<void> invert_flow(const DurationFlow& flow, const SplineShape& shape, const at::Tensor& context, at::Tensor& z) {
   const std::int64_t ids = z.size(1);
-  const at::Tensor first = z.narrow(0, 0, 1).reshape({1, 1, 1, ids});
-  const at::Tensor hidden = run_dds(flow.dds, flow.pre(first) + context);
-  const at::Tensor parameters = to_rows(flow.project(hidden)).contiguous();
+  at::Tensor hidden = context.clone();
+  hidden.slice(0, 0, ids).add_(flow.pre(z.select(0, 0).unsqueeze(1)));
+  const at::Tensor parameters = flow.project(run_dds(flow.dds, hidden, ids), ids).slice(0, 0, ids).contiguous();
   const std::span<float> second(z.data_ptr<float>() + ids, static_cast<std::size_t>(ids));
   return invert_spline(shape, {parameters.data_ptr<float>(), static_cast<std::size_t>(parameters.numel())}, second);
 }
@@ -41,9 +45,10 @@ std::vector<float> to_vector(const at::Tensor& row) {
 
 Result<std::vector<float>> stochastic(const DurationWeights& weights, const VitsConfig& config,
                                       const at::Tensor& hidden, const at::Tensor& voice, const at::Tensor& noise) {
-  at::Tensor x = weights.pre(hidden);
-  if (weights.condition) x = x + weights.condition(voice);
-  x = weights.project(run_dds(weights.dds, x));
+  const std::int64_t ids = noise.size(1);
+  at::Tensor x = weights.pre(hidden, ids);
+  if (weights.condition) x.add_(weights.condition(voice));
+  x = weights.project(run_dds(weights.dds, x, ids), ids);
   const SplineShape shape{config.spline_bins, config.spline_tail,
                           std::sqrt(static_cast<double>(config.duration_channels))};
   at::Tensor z = noise.clone();
@@ -60,10 +65,11 @@ Result<std::vector<float>> stochastic(const DurationWeights& weights, const Vits
 Result<std::vector<float>> log_durations(const DurationWeights& weights, const VitsConfig& config,
                                          const at::Tensor& hidden, const at::Tensor& voice, const at::Tensor& noise) {
   if (config.stochastic_durations) return stochastic(weights, config, hidden, voice, noise);
+  const std::int64_t ids = noise.size(1);
   at::Tensor x = weights.condition ? hidden + weights.condition(voice) : hidden;
-  x = weights.norm_1(weights.conv_1(x).relu_());
-  x = weights.norm_2(weights.conv_2(x).relu_());
-  return to_vector(to_rows(weights.out(x)).reshape({hidden.size(3)}));
+  x = weights.norm_1(weights.conv_1.padded(x, ids).relu_());
+  x = weights.norm_2(weights.conv_2.padded(x, ids).relu_());
+  return to_vector(weights.out(x, ids).slice(0, 0, ids));
 }
 
 Result<std::vector<std::int32_t>> round_durations(std::span<const float> log_durations, float length_scale) {

@@ -16,9 +16,9 @@ namespace timbre::vits {
 /// The most frames of one sentence: 12 minutes at 22,050 Hz, half a gigabyte of activations at most.
 inline constexpr std::int64_t kMaxFrames = 65536;
 
-/// @param hidden  [1, hidden, 1, ids].
-/// @param voice   "g" as [1, voice_dim, 1, 1], undefined without conditioning.
-/// @param noise   [2, ids], scaled; only for the stochastic predictor.
+/// @param hidden  [ids rounded up to whole blocks, hidden].
+/// @param voice   "g" as [1, voice_dim], undefined without conditioning.
+/// @param noise   [2, ids], scaled; the deterministic predictor takes only the number of ids from it.
 /// @return [ids]; kFormat when numbers are not finite.
 [[nodiscard]] Result<std::vector<float>> log_durations(const DurationWeights& weights, const VitsConfig& config,
                                                        const at::Tensor& hidden, const at::Tensor& voice,

@@ -12,12 +12,13 @@
 namespace timbre::vits {
 
 struct TextEncoding {
-  at::Tensor hidden;      ///< [1, hidden, 1, ids]
+  std::int64_t ids = 0;
+  at::Tensor hidden;      ///< [ids rounded up to whole blocks, hidden]; rows behind the ids hold anything finite
   at::Tensor means;       ///< [ids, latent]
   at::Tensor log_scales;  ///< [ids, latent]
 };
 
-/// Ids are in range. Memory is heads x ids x ids floats a few times over.
+/// Ids are in range. Memory is ids x ids floats for each head a few times over.
 [[nodiscard]] TextEncoding encode_text(const TextEncoderWeights& weights, std::span<const std::int32_t> ids);
 
 }  // namespace timbre::vits

@@ -11,16 +11,12 @@
 #include <utility>
 
 #include "timbre/core/philox.hpp"
-#include "vits/flow.hpp"
 
 namespace timbre::vits {
 
-VitsGraph::VitsGraph(VitsConfig config, VitsWeights weights)
-    : config_(std::move(config)), weights_(std::move(weights)), reach_frames_(decoder_reach_frames(config_)) {}
-
 at::Tensor VitsGraph::voice(std::span<const float> g) const {
   if (config_.voice_dim == 0) return {};
-  at::Tensor out = at::empty({1, config_.voice_dim, 1, 1}, float_options());
+  at::Tensor out = at::empty({1, config_.voice_dim}, float_options());
   std::memcpy(out.data_ptr<float>(), g.data(), g.size_bytes());
   return out;
 }
@@ -29,58 +25,52 @@ TextEncoding VitsGraph::encode(std::span<const std::int32_t> ids) const { return
 
 Result<std::vector<float>> VitsGraph::durations(const TextEncoding& text, const at::Tensor& voice, float noise_w,
                                                 std::uint64_t seed, std::uint32_t segment) const {
-  const std::int64_t ids = text.hidden.size(3);
-  at::Tensor noise = at::zeros({2, ids}, float_options());
+  at::Tensor noise = at::zeros({2, text.ids}, float_options());
   if (noise_w != 0.0F && config_.stochastic_durations) {
     for (std::uint32_t channel = 0; channel < 2; ++channel) {
-      gaussian_row(seed, kDurationNoise, segment, channel, noise.data_ptr<float>() + channel * ids,
-                   static_cast<std::uint32_t>(ids));
+      gaussian_row(seed, kDurationNoise, segment, channel, 0, noise.data_ptr<float>() + channel * text.ids,
+                   static_cast<std::uint32_t>(text.ids));
     }
     noise.mul_(noise_w);
   }
   return log_durations(weights_.durations, config_, text.hidden, voice, noise);
 }
 
-at::Tensor VitsGraph::prior(const TextEncoding& text, std::span<const std::int32_t> durations, float noise_scale,
-                            std::uint64_t seed, std::uint32_t segment) const {
-  std::int64_t frames = 0;
-  for (const std::int32_t each : durations) frames += each;
-  at::Tensor index = at::empty({frames}, float_options().dtype(at::kLong));
-  std::int64_t* to = index.data_ptr<std::int64_t>();
-  for (std::size_t i = 0; i < durations.size(); ++i) to = std::fill_n(to, durations[i], static_cast<std::int64_t>(i));
-  at::Tensor z = frames > 0 ? at::index_select(text.means, 0, index) : at::zeros({1, config_.latent}, float_options());
-  if (noise_scale != 0.0F) {
-    const std::int64_t rows = z.size(0);
-    at::Tensor noise = at::empty({config_.latent, rows}, float_options());
-    for (std::int64_t channel = 0; channel < config_.latent; ++channel) {
-      gaussian_row(seed, kPriorNoise, segment, static_cast<std::uint32_t>(channel),
-                   noise.data_ptr<float>() + channel * rows, static_cast<std::uint32_t>(rows));
-    }
-    noise = noise.t().contiguous();
-    if (frames > 0) noise.mul_(at::exp(at::index_select(text.log_scales, 0, index)));
-    z.add_(noise, noise_scale);
+at::Tensor VitsGraph::prior(const PriorInput& input, std::int64_t first, std::int64_t count) const {
+  const bool has_frames = !input.frame_ids.empty();
+  at::Tensor index = at::empty({has_frames ? count : 0}, float_options().dtype(at::kLong));
+  if (has_frames) std::copy_n(input.frame_ids.begin() + first, count, index.data_ptr<std::int64_t>());
+  at::Tensor z =
+      has_frames ? at::index_select(input.text.means, 0, index) : at::zeros({count, config_.latent}, float_options());
+  if (input.noise_scale == 0.0F) return z;
+  at::Tensor noise = at::empty({config_.latent, count}, float_options());
+  for (std::int64_t channel = 0; channel < config_.latent; ++channel) {
+    gaussian_row(input.seed, kPriorNoise, input.segment, static_cast<std::uint32_t>(channel),
+                 static_cast<std::uint32_t>(first), noise.data_ptr<float>() + channel * count,
+                 static_cast<std::uint32_t>(count));
   }
-  return from_rows(z);
+  noise = noise.t().contiguous();
+  if (has_frames) noise.mul_(at::exp(at::index_select(input.text.log_scales, 0, index)));
+  return z.add_(noise, input.noise_scale);
 }
 
-at::Tensor VitsGraph::flow(const at::Tensor& prior, const at::Tensor& voice) const {
-  return run_flow(weights_.flow, prior, voice);
+SentenceStream VitsGraph::stream(PriorInput input, const at::Tensor& voice) const {
+  const std::int64_t frames = std::max<std::int64_t>(1, static_cast<std::int64_t>(input.frame_ids.size()));
+  return {weights_, config_, frames, voice, [this, input = std::move(input)](std::int64_t first, std::int64_t count) {
+            return prior(input, first, count);
+          }};
 }
 
-at::Tensor VitsGraph::decoder_condition(const at::Tensor& voice) const {
-  return weights_.decoder.condition ? weights_.decoder.condition(voice) : at::Tensor();
+void VitsGraph::warm_up() const {
+  for_each_conv(weights_, [](const Conv& conv) { conv.warm_up(); });
 }
 
-at::Tensor VitsGraph::decode_whole(const at::Tensor& latents, const at::Tensor& condition) const {
-  return decode(weights_.decoder, config_, latents, condition);
-}
-
-at::Tensor VitsGraph::decode_window(const at::Tensor& latents, const DecoderWindow& window,
-                                    const at::Tensor& condition) const {
-  const at::Tensor part = latents.narrow(3, window.begin, window.end - window.begin);
-  const std::int64_t hop = config_.hop();
-  return decode(weights_.decoder, config_, part, condition)
-      .narrow(0, (window.first - window.begin) * hop, (window.last - window.first) * hop);
+std::vector<std::int64_t> spread(std::span<const std::int32_t> durations) {
+  std::vector<std::int64_t> frame_ids;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    frame_ids.insert(frame_ids.end(), static_cast<std::size_t>(durations[i]), static_cast<std::int64_t>(i));
+  }
+  return frame_ids;
 }
 
 }  // namespace timbre::vits

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "vits/torch_thread.hpp"
@@ -45,7 +46,7 @@ class VitsRun : public speech::SegmentRun {
   }
   [[nodiscard]] std::span<const std::int32_t> frames() const override { return durations_; }
   Result<bool> next(std::vector<float>& out) override {
-    if (at_ == windows_.size()) return false;
+    if (!stream_ || stream_->is_done()) return false;
     return guarded("synthesis", [&] { return decode_next(out); });
   }
   [[nodiscard]] StageTimes times() const override { return times_; }
@@ -57,17 +58,14 @@ class VitsRun : public speech::SegmentRun {
   const VitsGraph& graph_;
   SegmentInput input_;
   std::vector<std::int32_t> durations_;
-  at::Tensor latents_;
-  at::Tensor condition_;
-  std::vector<DecoderWindow> windows_;
-  std::size_t at_ = 0;
+  std::optional<SentenceStream> stream_;
   StageTimes times_;
 };
 
 Result<void> VitsRun::prepare_in_torch() {
   Lap lap;
   const at::Tensor voice = graph_.voice(input_.voice);
-  const TextEncoding text = graph_.encode(input_.ids);
+  TextEncoding text = graph_.encode(input_.ids);
   times_.encoder_us = lap();
   if (input_.durations.empty()) {
     auto logs = graph_.durations(text, voice, input_.noise_w, input_.seed, input_.segment);
@@ -82,23 +80,23 @@ Result<void> VitsRun::prepare_in_torch() {
   const auto frames = count_frames(durations_);
   if (!frames) return frames.error();
   times_.durations_us = lap();
-  latents_ = graph_.flow(graph_.prior(text, durations_, input_.noise_scale, input_.seed, input_.segment), voice);
-  condition_ = graph_.decoder_condition(voice);
-  windows_ = decoder_schedule(*frames, graph_.reach_frames());
+  stream_.emplace(
+      graph_.stream({std::move(text), spread(durations_), input_.noise_scale, input_.seed, input_.segment}, voice));
   times_.flow_us = lap();
   return {};
 }
 
 Result<bool> VitsRun::decode_next(std::vector<float>& out) {
   Lap lap;
-  const at::Tensor samples = graph_.decode_window(latents_, windows_[at_], condition_).contiguous();
+  stream_->run_flow();
+  times_.flow_us += lap();
+  const at::Tensor samples = stream_->decode().contiguous();
   const std::span<const float> chunk(samples.data_ptr<float>(), static_cast<std::size_t>(samples.numel()));
   if (!std::all_of(chunk.begin(), chunk.end(), [](float value) { return std::isfinite(value); })) {
     return Error{Status::kFormat,
                  fmt::format("the decoder gave a sample that is not finite at noise scale {:g}", input_.noise_scale)};
   }
   out.insert(out.end(), chunk.begin(), chunk.end());
-  ++at_;
   times_.decoder_us += lap();
   return true;
 }

@@ -2,8 +2,11 @@
 #include "vits/vits_weights.hpp"
 
 #include <ATen/ops/_weight_norm.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/flip.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <cstring>
@@ -14,6 +17,10 @@ namespace timbre::vits {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
+
+/// Frames in the smallest block of the flow and of the decoder: the steps of the schedule are multiples of them.
+constexpr std::int64_t kFlowGranule = 16;
+constexpr std::int64_t kDecoderGranule = 8;
 
 template <typename Index>
 std::string dotted(Index index) {
@@ -33,9 +40,12 @@ class Builder {
  private:
   at::Tensor take(const std::string& name, const Shape& shape);
   at::Tensor take_weight(const std::string& name, const Shape& shape);
-  Conv conv(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t dilation = 1,
-            std::int64_t groups = 1);
-  Conv condition(const std::string& name, std::int64_t out);
+  Affine parts(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel,
+               std::int64_t groups = 1);
+  Conv conv(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel, Conv::Shape shape = {});
+  Affine affine(const std::string& name, std::int64_t in, std::int64_t out);
+  Affine condition(const std::string& name, std::int64_t out);
+  Conv attention_project(const std::string& name);
   Norm norm(const std::string& name, std::int64_t channels, double eps = 1e-5);
   Dds dds(const std::string& name, std::int64_t channels);
   TextEncoderWeights text();
@@ -44,10 +54,14 @@ class Builder {
   void deterministic(DurationWeights& out);
   FlowWeights flow();
   DecoderWeights decoder();
-  ResBlock resblock(const std::string& name, std::int64_t channels, std::size_t index);
+  Conv upsampler(std::size_t index, std::int64_t in, std::int64_t rate_in, double scale);
+  ResBlock resblock(const std::string& name, std::int64_t channels, std::size_t index, std::int64_t granule);
+  void post(DecoderWeights& out, std::int64_t channels, double scale);
+
+  [[nodiscard]] bool is_faulty() const { return !fault_.message.empty(); }
 
   void fail(Status status, std::string text) {
-    if (!fault_.message.empty()) return;
+    if (is_faulty()) return;
     fault_ = Error{status, where_ + ": " + std::move(text)};
   }
 
@@ -59,7 +73,7 @@ class Builder {
 
 at::Tensor Builder::take(const std::string& name, const Shape& shape) {
   const voice::TensorView* view = set_.find(name);
-  if (!fault_.message.empty()) return {};
+  if (is_faulty()) return {};
   if (view == nullptr) return fail(Status::kFormat, "tensor \"" + name + "\" is missing"), at::Tensor();
   Shape found = view->shape;  // a Linear [out, in] stands for a Conv1d [out, in, 1]
   while (found.size() < shape.size() && shape[found.size()] == 1) found.push_back(1);
@@ -103,28 +117,46 @@ at::Tensor Builder::take_weight(const std::string& name, const Shape& shape) {
   return take(name + ".weight", shape);
 }
 
-Conv Builder::conv(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel,
-                   std::int64_t dilation, std::int64_t groups) {
-  Conv conv;
-  const at::Tensor weight = take_weight(name, {out, in / groups, kernel});
-  if (!weight.defined()) return conv;
-  conv.weight = weight.unsqueeze(2).contiguous(at::MemoryFormat::ChannelsLast);
+/// Weight [out, in / groups, kernel] and bias [out], where there is one.
+Affine Builder::parts(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                      std::int64_t groups) {
+  Affine found{take_weight(name, {out, in / groups, kernel}), {}};
   const bool attention = name.find(".attn_layers.") != std::string::npos;
   const bool wanted = attention ? config_.attention_bias : name != "dec.conv_post";
-  if (wanted || set_.contains(name + ".bias")) conv.bias = take(name + ".bias", {out});
-  conv.dilation = dilation;
-  conv.groups = groups;
-  conv.pad_left = (kernel - 1) * dilation / 2;
-  conv.pad_right = (kernel - 1) * dilation - conv.pad_left;
-  return conv;
+  if (wanted || set_.contains(name + ".bias")) found.bias = take(name + ".bias", {out});
+  return found;
 }
 
-Conv Builder::condition(const std::string& name, std::int64_t out) {
-  return config_.voice_dim == 0 ? Conv{} : conv(name, config_.voice_dim, out, 1);
+Conv Builder::conv(const std::string& name, std::int64_t in, std::int64_t out, std::int64_t kernel, Conv::Shape shape) {
+  const Affine found = parts(name, in, out, kernel, shape.groups);
+  return is_faulty() ? Conv() : Conv(found.weight, found.bias, shape);
+}
+
+Affine Builder::affine(const std::string& name, std::int64_t in, std::int64_t out) {
+  Affine found = parts(name, in, out, 1);
+  if (!is_faulty()) found.weight = found.weight.squeeze(2);
+  return found;
+}
+
+Affine Builder::condition(const std::string& name, std::int64_t out) {
+  return config_.voice_dim == 0 ? Affine{} : affine(name, config_.voice_dim, out);
 }
 
 Norm Builder::norm(const std::string& name, std::int64_t channels, double eps) {
   return {take(name + ".gamma", {channels}), take(name + ".beta", {channels}), eps};
+}
+
+Conv Builder::attention_project(const std::string& name) {
+  const std::int64_t hidden = config_.hidden;
+  Affine query = parts(name + ".conv_q", hidden, hidden, 1);
+  const Affine key = parts(name + ".conv_k", hidden, hidden, 1);
+  const Affine value = parts(name + ".conv_v", hidden, hidden, 1);
+  if (is_faulty()) return {};
+  const double scale = 1.0 / std::sqrt(static_cast<double>(hidden / config_.heads));
+  query.weight.mul_(scale);
+  at::Tensor bias;
+  if (query.bias.defined()) bias = at::cat({query.bias.mul_(scale), key.bias, value.bias});
+  return {at::cat({query.weight, key.weight, value.weight}), bias, {}};
 }
 
 TextEncoderWeights Builder::text() {
@@ -137,9 +169,7 @@ TextEncoderWeights Builder::text() {
     const std::string index = std::to_string(i);
     const std::string attention = "enc_p.encoder.attn_layers." + index;
     AttentionLayer layer;
-    layer.query = conv(attention + ".conv_q", hidden, hidden, 1);
-    layer.key = conv(attention + ".conv_k", hidden, hidden, 1);
-    layer.value = conv(attention + ".conv_v", hidden, hidden, 1);
+    layer.project = attention_project(attention);
     layer.out = conv(attention + ".conv_o", hidden, hidden, 1);
     layer.relative_key = take(attention + ".emb_rel_k", {1, 2 * config_.window + 1, head});
     layer.relative_value = take(attention + ".emb_rel_v", {1, 2 * config_.window + 1, head});
@@ -164,7 +194,8 @@ Dds Builder::dds(const std::string& name, std::int64_t channels) {
   for (std::int64_t i = 0; i < config_.dds_layers; ++i) {
     const std::string index = dotted(i);
     DdsLayer layer;
-    layer.separate = conv(name + ".convs_sep" + index, channels, channels, config_.duration_kernel, dilation, channels);
+    layer.separate =
+        conv(name + ".convs_sep" + index, channels, channels, config_.duration_kernel, {dilation, channels});
     layer.mix = conv(name + ".convs_1x1" + index, channels, channels, 1);
     layer.norm_1 = norm(name + ".norms_1" + index, channels);
     layer.norm_2 = norm(name + ".norms_2" + index, channels);
@@ -183,7 +214,7 @@ void Builder::stochastic(DurationWeights& out) {
   for (std::int64_t i = config_.duration_flows; i > 0; --i) {
     const std::string name = "dp.flows." + std::to_string(2 * i + 1);
     DurationFlow flow;
-    flow.pre = conv(name + ".pre", 1, channels, 1);
+    flow.pre = affine(name + ".pre", 1, channels);
     flow.dds = dds(name + ".convs", channels);
     flow.project = conv(name + ".proj", channels, 3 * config_.spline_bins - 1, 1);
     out.flows.push_back(std::move(flow));
@@ -220,64 +251,111 @@ DurationWeights Builder::durations() {
   return out;
 }
 
+/// The public graph reverses the channels before each coupling, which then reads the first half and shifts the second.
+/// Here nothing moves: couplings take turns in which half they read, and every other one has its channels reversed.
 FlowWeights Builder::flow() {
   FlowWeights out;
   const std::int64_t width = config_.hidden;
+  const std::int64_t half = config_.latent / 2;
   for (std::int64_t i = config_.couplings; i-- > 0;) {
     const std::string name = "flow.flows." + std::to_string(2 * i);
+    const bool is_reversed = out.couplings.size() % 2 == 0;
     Coupling coupling;
-    coupling.pre = conv(name + ".pre", config_.latent / 2, width, 1);
+    coupling.from = is_reversed ? half : 0;
+    coupling.to = half - coupling.from;
+    Affine pre = parts(name + ".pre", half, width, 1);
     coupling.condition = condition(name + ".enc.cond_layer", 2 * width * config_.wavenet_layers);
     std::int64_t dilation = 1;
     for (std::int64_t j = 0; j < config_.wavenet_layers; ++j) {
       const std::string index = dotted(j);
       const std::int64_t skip = j + 1 < config_.wavenet_layers ? 2 * width : width;
       coupling.layers.push_back(
-          {conv(name + ".enc.in_layers" + index, width, 2 * width, config_.wavenet_kernel, dilation),
-           conv(name + ".enc.res_skip_layers" + index, width, skip, 1)});
+          {conv(name + ".enc.in_layers" + index, width, 2 * width, config_.wavenet_kernel, {dilation, 1, kFlowGranule}),
+           conv(name + ".enc.res_skip_layers" + index, width, skip, 1, {1, 1, kFlowGranule})});
       dilation *= config_.wavenet_dilation_rate;
     }
-    coupling.post = conv(name + ".post", width, config_.latent / 2, 1);
+    Affine post = parts(name + ".post", width, half, 1);
+    if (is_faulty()) return out;
+    if (is_reversed) {
+      pre.weight = at::flip(pre.weight, {1});
+      post = {at::flip(post.weight, {0}), at::flip(post.bias, {0})};
+    }
+    coupling.pre = Conv(pre.weight, pre.bias, {1, 1, kFlowGranule});
+    coupling.post = Conv(post.weight, post.bias, {1, 1, kFlowGranule});
     out.couplings.push_back(std::move(coupling));
   }
   return out;
 }
 
-ResBlock Builder::resblock(const std::string& name, std::int64_t channels, std::size_t index) {
+ResBlock Builder::resblock(const std::string& name, std::int64_t channels, std::size_t index, std::int64_t granule) {
   ResBlock block;
   const std::int64_t kernel = config_.resblock_kernels[index];
   const bool two = config_.resblock_type == 1;
   const auto& dilations = config_.resblock_dilations[index];
   for (std::size_t i = 0; i < dilations.size(); ++i) {
     const std::string part = dotted(i);
-    block.first.push_back(conv(name + (two ? ".convs1" : ".convs") + part, channels, channels, kernel, dilations[i]));
-    if (two) block.second.push_back(conv(name + ".convs2" + part, channels, channels, kernel));
+    block.first.push_back(
+        conv(name + (two ? ".convs1" : ".convs") + part, channels, channels, kernel, {dilations[i], 1, granule}));
+    if (two) block.second.push_back(conv(name + ".convs2" + part, channels, channels, kernel, {1, 1, granule}));
   }
   return block;
+}
+
+/// Row j of a transposed convolution's kernel [in, out, kernel] goes from input row i to output row i x rate + j -
+/// padding. So block i of `rate` output rows, shifted by the padding, reads the input rows i, i - 1, ... in one
+/// convolution.
+Conv Builder::upsampler(std::size_t index, std::int64_t in, std::int64_t rate_in, double scale) {
+  const std::string name = "dec.ups." + std::to_string(index);
+  const std::int64_t rate = config_.upsample_rates[index];
+  const std::int64_t kernel = config_.upsample_kernels[index];
+  const std::int64_t out = in / 2;
+  const at::Tensor weight = take_weight(name, {in, out, kernel});
+  const at::Tensor bias = take(name + ".bias", {out});
+  if (is_faulty()) return {};
+  const std::int64_t blocks = (kernel + rate - 1) / rate;
+  at::Tensor whole = at::zeros({in, out, blocks * rate}, float_options());
+  whole.narrow(2, 0, kernel).copy_(weight).mul_(scale);
+  const at::Tensor taps = at::flip(whole.view({in, out, blocks, rate}), {2});
+  return {taps.permute({3, 1, 0, 2}).reshape({rate * out, in, blocks}),
+          bias.repeat({rate}),
+          {1, 1, kDecoderGranule * rate_in}};
+}
+
+void Builder::post(DecoderWeights& out, std::int64_t channels, double scale) {
+  constexpr std::int64_t kTaps = 7;
+  const Affine found = parts("dec.conv_post", channels, 1, kTaps);
+  if (is_faulty()) return;
+  at::Tensor taps = at::zeros({round_up(kTaps, 8), channels, 1}, float_options());
+  taps.narrow(0, 0, kTaps).copy_(found.weight.permute({2, 1, 0})).mul_(scale);
+  out.taps = kTaps;
+  out.post = Conv(taps, {}, {1, 1, kDecoderGranule * config_.hop()});
+  out.post_bias = found.bias;
 }
 
 DecoderWeights Builder::decoder() {
   DecoderWeights out;
   std::int64_t channels = config_.decoder_channels;
-  out.pre = conv("dec.conv_pre", config_.latent, channels, 7);
+  Affine pre = parts("dec.conv_pre", config_.latent, channels, 7);
+  if (is_faulty()) return out;
+  if (config_.couplings % 2 == 1) pre.weight = at::flip(pre.weight, {1});  // the flow's last reversal
+  out.pre = Conv(pre.weight, pre.bias, {1, 1, kDecoderGranule});
   out.condition = condition("dec.cond", channels);
-  std::size_t block = 0;
+  const std::size_t kinds = config_.resblock_kernels.size();
+  std::int64_t rate = 1;
+  double scale = 1;
   for (std::size_t i = 0; i < config_.upsample_rates.size(); ++i) {
-    const std::string name = "dec.ups." + std::to_string(i);
-    const std::int64_t kernel = config_.upsample_kernels[i];
     DecoderStage stage;
-    const at::Tensor weight = take_weight(name, {channels, channels / 2, kernel});
-    stage.up.stride = config_.upsample_rates[i];
-    stage.up.padding = (kernel - stage.up.stride) / 2;
-    if (weight.defined()) stage.up.weight = weight.unsqueeze(2).contiguous(at::MemoryFormat::ChannelsLast);
-    stage.up.bias = take(name + ".bias", {channels / 2});
+    stage.up = upsampler(i, channels, rate, scale);
+    scale = 1.0 / static_cast<double>(kinds);
     channels /= 2;
-    for (std::size_t j = 0; j < config_.resblock_kernels.size(); ++j) {
-      stage.blocks.push_back(resblock("dec.resblocks." + std::to_string(block++), channels, j));
+    rate *= config_.upsample_rates[i];
+    for (std::size_t j = 0; j < kinds; ++j) {
+      stage.blocks.push_back(
+          resblock("dec.resblocks." + std::to_string(i * kinds + j), channels, j, kDecoderGranule * rate));
     }
     out.stages.push_back(std::move(stage));
   }
-  out.post = conv("dec.conv_post", channels, 1, 7);
+  post(out, channels, scale);
   return out;
 }
 
@@ -288,11 +366,42 @@ Result<VitsWeights> Builder::build() {
   out.flow = flow();
   out.decoder = decoder();
   if (config_.voice_dim > 0) out.speakers = take("emb_g.weight", {config_.speakers, config_.voice_dim});
-  if (!fault_.message.empty()) return fault_;
+  if (is_faulty()) return fault_;
   return out;
 }
 
 }  // namespace
+
+void for_each_conv(const VitsWeights& weights, const std::function<void(const Conv&)>& visit) {
+  const auto see = [&visit](const Conv& conv) {
+    if (conv) visit(conv);
+  };
+  const auto see_dds = [&see](const Dds& dds) {
+    for (const DdsLayer& layer : dds.layers) see(layer.separate), see(layer.mix);
+  };
+  for (const AttentionLayer& layer : weights.text.layers) {
+    see(layer.project), see(layer.out), see(layer.ffn_1), see(layer.ffn_2);
+  }
+  see(weights.text.project);
+  const DurationWeights& durations = weights.durations;
+  for (const Conv* conv : {&durations.pre, &durations.project, &durations.conv_1, &durations.conv_2, &durations.out}) {
+    see(*conv);
+  }
+  see_dds(durations.dds);
+  for (const DurationFlow& flow : durations.flows) see_dds(flow.dds), see(flow.project);
+  for (const Coupling& coupling : weights.flow.couplings) {
+    see(coupling.pre), see(coupling.post);
+    for (const WaveNetLayer& layer : coupling.layers) see(layer.in), see(layer.res_skip);
+  }
+  see(weights.decoder.pre), see(weights.decoder.post);
+  for (const DecoderStage& stage : weights.decoder.stages) {
+    see(stage.up);
+    for (const ResBlock& block : stage.blocks) {
+      for (const Conv& conv : block.first) see(conv);
+      for (const Conv& conv : block.second) see(conv);
+    }
+  }
+}
 
 Result<VitsWeights> build_weights(const TensorSet& set, const VitsConfig& config, std::string_view where) {
   return Builder(set, config, where).build();

@@ -4,22 +4,26 @@
 //
 // Invariants
 //   * Weight norm is folded; every weight is finite and has the shape that the configuration gives it.
-//   * Immutable after build_weights(); shared by all runs. Held once: the files may go.
+//   * Immutable after build_weights(); shared by all runs. Held once, packed: the files may go.
 //   * Flows stand in the order in which inference runs them.
+//   * What the graph would only move or scale is folded: queries, keys and values are one product; the flow's reversals
+//     of channels lie in its weights; the mean of a stage's residual blocks lies in the layer behind it.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "timbre/core/result.hpp"
-#include "vits/nn.hpp"
+#include "vits/conv.hpp"
 #include "vits/tensor_set.hpp"
 #include "vits/vits_config.hpp"
 
 namespace timbre::vits {
 
 struct AttentionLayer {
-  Conv query, key, value, out;
+  Conv project;  ///< to queries, scaled by 1 / sqrt(head), keys and values, one behind the other
+  Conv out;
   at::Tensor relative_key;    ///< [2 window + 1, head]
   at::Tensor relative_value;  ///< [2 window + 1, head]
   Norm norm_1, norm_2;
@@ -42,13 +46,13 @@ struct Dds {
 };
 
 struct DurationFlow {
-  Conv pre;
+  Affine pre;
   Dds dds;
   Conv project;
 };
 
 struct DurationWeights {
-  Conv condition;  ///< undefined without conditioning
+  Affine condition;  ///< undefined without conditioning
   // stochastic
   Conv pre, project;
   Dds dds;
@@ -63,9 +67,12 @@ struct DurationWeights {
 struct WaveNetLayer {
   Conv in, res_skip;
 };
+/// Shifts one half of the channels by what it makes of the other.
 struct Coupling {
+  std::int64_t from = 0;  ///< first channel of the half that is read
+  std::int64_t to = 0;    ///< first channel of the half that is shifted
   Conv pre, post;
-  Conv condition;  ///< all layers at once; undefined without conditioning
+  Affine condition;  ///< all layers at once; undefined without conditioning
   std::vector<WaveNetLayer> layers;
 };
 struct FlowWeights {
@@ -77,12 +84,15 @@ struct ResBlock {
   std::vector<Conv> second;  ///< empty for type 2
 };
 struct DecoderStage {
-  ConvTranspose up;
+  Conv up;  ///< the transposed convolution as one over blocks: [rate x channels, in, blocks that a row reaches]
   std::vector<ResBlock> blocks;
 };
 struct DecoderWeights {
-  Conv pre, post;
-  Conv condition;  ///< undefined without conditioning
+  Conv pre;
+  Conv post;  ///< a product with each tap: [taps, in, 1], taps rounded up to 8
+  std::int64_t taps = 0;
+  at::Tensor post_bias;  ///< [1], undefined in all published models
+  Affine condition;      ///< undefined without conditioning
   std::vector<DecoderStage> stages;
 };
 
@@ -93,6 +103,9 @@ struct VitsWeights {
   DecoderWeights decoder;
   at::Tensor speakers;  ///< [speakers, voice_dim], undefined without conditioning
 };
+
+/// Calls `visit` with every convolution of the model.
+void for_each_conv(const VitsWeights& weights, const std::function<void(const Conv&)>& visit);
 
 /// @param where  what messages call the model.
 /// @return kMismatch with the tensor's name, its shape and the wanted one; kFormat for tensors that are missing, are

@@ -50,13 +50,15 @@ TEST_CASE("a Gaussian is the inverse of the normal distribution function", "[cor
   CHECK(std::abs(gaussian_of(0)) < 7);
 }
 
-TEST_CASE("a row is its values one by one, whatever its length", "[core][philox]") {
+TEST_CASE("a row is its values one by one, wherever it begins and ends", "[core][philox]") {
   std::vector<float> row(11);
-  gaussian_row(5, kPriorNoise, 3, 2, row.data(), 11);
+  gaussian_row(5, kPriorNoise, 3, 2, 0, row.data(), 11);
   for (std::uint32_t i = 0; i < 11; ++i) CHECK(row[i] == gaussian(5, kPriorNoise, 3, 2, i));
-  std::vector<float> less(6);
-  gaussian_row(5, kPriorNoise, 3, 2, less.data(), 6);
-  CHECK(std::vector<float>(row.begin(), row.begin() + 6) == less);
+  for (std::uint32_t first = 0; first < 9; ++first) {
+    std::vector<float> part(2);
+    gaussian_row(5, kPriorNoise, 3, 2, first, part.data(), 2);
+    CHECK(part == std::vector<float>(row.begin() + first, row.begin() + first + 2));
+  }
 }
 
 TEST_CASE("stages, segments, channels and seeds have noise of their own", "[core][philox]") {

@@ -40,7 +40,7 @@ void compare(const vits::VitsGraph& graph, const Golden& golden, const nlohmann:
   if (!each["speaker"].is_null()) g = values(graph.weights().speakers[each["speaker"].get<std::int64_t>()]);
   const at::Tensor voice = graph.voice(g);
   const vits::TextEncoding text = graph.encode(ids);
-  check("hidden", vits::to_rows(text.hidden));
+  check("hidden", text.hidden.slice(0, 0, text.ids));
   check("prior_means", text.means);
   check("prior_log_variances", text.log_scales);
   auto logs = graph.durations(text, voice, 0, 0, 0);
@@ -50,9 +50,14 @@ void compare(const vits::VitsGraph& graph, const Golden& golden, const nlohmann:
   REQUIRE(durations.ok());
   if (!each["forced_durations"].is_null()) durations = each["forced_durations"].get<std::vector<std::int32_t>>();
   CHECK(*durations == golden.integers(name + ".durations"));
-  const at::Tensor latents = graph.flow(graph.prior(text, *durations, 0, 0, 0), voice);
-  check("latents", vits::to_rows(latents).t());
-  check("waveform", graph.decode_whole(latents, graph.decoder_condition(voice)));
+  const vits::PriorInput input{text, vits::spread(*durations), 0, 0, 0};
+  const auto frames = static_cast<std::int64_t>(std::max<std::size_t>(1, input.frame_ids.size()));
+  vits::FlowStream flow(graph.weights().flow, graph.config(), frames, voice);
+  const at::Tensor latents = flow.step(graph.prior(input, 0, frames), frames);
+  check("latents", latents.t());
+  const auto& decoder = graph.weights().decoder;
+  const at::Tensor condition = decoder.condition ? decoder.condition(voice) : at::Tensor();
+  check("waveform", vits::DecoderStream(decoder, graph.config(), frames, condition).step(latents, frames));
 }
 
 void compare_all(const std::string& stem, const std::filesystem::path& path) {

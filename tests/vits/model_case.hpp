@@ -3,6 +3,8 @@
 // What the tests of this layer share: model parts from files, goldens, and a sentence run to its end.
 #pragma once
 
+#include <c10/util/Logging.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -19,6 +21,10 @@
 #include "speech/synthesizer.hpp"
 #include "vits/backend.hpp"
 #include "voice/safetensors.hpp"
+
+// LibTorch has a CHECK too, which ends the process.
+#undef CHECK
+#define CHECK(...) INTERNAL_CATCH_TEST("CHECK", Catch::ResultDisposition::ContinueOnFailure, __VA_ARGS__)
 
 namespace timbre::vits_test {
 

@@ -98,12 +98,14 @@ inline float gaussian(std::uint64_t seed, std::uint32_t stage, std::uint32_t seg
   return gaussian_of(philox4x32({index / 4, channel, segment, stage}, seed)[index % 4]);
 }
 
-/// Normal variables of indices 0..count-1 of one channel.
+/// Normal variables of indices first..first+count-1 of one channel.
 inline void gaussian_row(std::uint64_t seed, std::uint32_t stage, std::uint32_t segment, std::uint32_t channel,
-                         float* out, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; i += 4) {
-    const PhiloxBlock block = philox4x32({i / 4, channel, segment, stage}, seed);
-    for (std::uint32_t lane = 0; lane < 4 && i + lane < count; ++lane) out[i + lane] = gaussian_of(block[lane]);
+                         std::uint32_t first, float* out, std::uint32_t count) {
+  PhiloxBlock block{};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t index = first + i;
+    if (i == 0 || index % 4 == 0) block = philox4x32({index / 4, channel, segment, stage}, seed);
+    out[i] = gaussian_of(block[index % 4]);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "capi/lease_book.hpp"
 
-#include <functional>
-#include <thread>
+#include <pthread.h>
+
+#include <cstdint>
 #include <utility>
 
 #include "capi/guard.hpp"
@@ -10,8 +11,10 @@
 namespace timbre::capi {
 namespace {
 
+/// Threads differ in where they keep their own data, whatever the library; a hash of it is what a hit can afford.
 std::uint32_t stripe_of_thread(std::uint32_t count) {
-  return static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id()) % count);
+  const auto own = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pthread_self()));
+  return static_cast<std::uint32_t>((own * 0x9E3779B97F4A7C15U) >> 32U) % count;
 }
 
 }  // namespace
@@ -50,7 +53,7 @@ Result<const bank::VoiceLease*> LeaseBook::find(const timbre_lease* lease) {
   return &(*found)->lease;
 }
 
-Result<bank::VoiceLease> LeaseBook::take(const timbre_lease* lease) {
+Result<LeaseBook::Slot*> LeaseBook::take_slot(const timbre_lease* lease) {
   std::uint32_t state = 0;
   const Result<Slot*> found = live_slot(lease, state);
   if (!found) return found.error();
@@ -58,7 +61,21 @@ Result<bank::VoiceLease> LeaseBook::take(const timbre_lease* lease) {
   while (!(*found)->state.compare_exchange_weak(state, state & ~kLive, std::memory_order_acq_rel)) {
     if ((state & kLive) == 0 || state >> 2U != lease->token >> 32U) return invalid("this lease was given back before");
   }
-  return std::move((*found)->lease);
+  return *found;
+}
+
+Result<bank::VoiceLease> LeaseBook::take(const timbre_lease* lease) {
+  const Result<Slot*> taken = take_slot(lease);
+  if (!taken) return taken.error();
+  return std::move((*taken)->lease);
+}
+
+Result<void> LeaseBook::give_back(const timbre_lease* lease) {
+  const Result<Slot*> taken = take_slot(lease);
+  if (!taken) return taken.error();
+  (*taken)->lease.release();
+  end(*lease);
+  return {};
 }
 
 void LeaseBook::end(const timbre_lease& lease) {

@@ -43,6 +43,9 @@ class LeaseBook {
   /// The lease of a token that was handed out and not given back. Error: kInvalidArgument.
   [[nodiscard]] static Result<const bank::VoiceLease*> find(const timbre_lease* lease);
 
+  /// Ends a lease that nothing else is to be done with. Error: as take().
+  [[nodiscard]] static Result<void> give_back(const timbre_lease* lease);
+
   /// Takes a lease back. Error: kInvalidArgument, and nothing has changed.
   [[nodiscard]] static Result<bank::VoiceLease> take(const timbre_lease* lease);
 
@@ -81,6 +84,7 @@ class LeaseBook {
   [[nodiscard]] Slot& slot(std::uint32_t index) const {
     return chunks_[index / kChunkSlots].load(std::memory_order_acquire)[index % kChunkSlots];
   }
+  static Result<Slot*> take_slot(const timbre_lease* lease);
   static Result<Slot*> live_slot(const timbre_lease* lease, std::uint32_t& state);
   void count(Slot& live);
   [[nodiscard]] std::uint32_t pop(Stripe& stripe);

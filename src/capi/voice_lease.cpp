@@ -136,8 +136,7 @@ Result<void> check_stream(std::uint64_t stream) {
 }
 
 Result<void> release(timbre_lease* lease) {
-  if (const Result<bank::VoiceLease> taken = LeaseBook::take(lease); !taken) return taken.error();
-  LeaseBook::end(*lease);
+  if (Result<void> given = LeaseBook::give_back(lease); !given) return given;
   *lease = {};
   return {};
 }

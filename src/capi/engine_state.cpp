@@ -99,6 +99,8 @@ std::shared_ptr<const speech::Model> EngineState::find_model(std::string_view fi
 void EngineState::enter_backend(speech::Backend& backend) {
   if (entered_backend_) return;
   backend.enter_thread(options_.thread_count);
+  executor_->share(options_.thread_count,
+                   [&backend](const std::function<void()>& lane) { backend.side_by_side(lane); });
   entered_backend_ = true;
 }
 

@@ -122,6 +122,34 @@ timbre_mark to_c(const speech::Mark& mark) {
   return out;
 }
 
+timbre_chunk to_c(const speech::Chunk& chunk) {
+  timbre_chunk out{};
+  out.sentence = chunk.sentence;
+  out.first_sample = chunk.first_sample;
+  out.sample_count = chunk.sample_count;
+  out.flow_us = chunk.flow_us;
+  out.decoder_us = chunk.decoder_us;
+  out.ready_us = chunk.ready_us;
+  return out;
+}
+
+/// A page of what a stream keeps: of marks or chunks. `read` gives at most `capacity` of them.
+template <typename Element, typename Read>
+Result<Status> copy_page(timbre_speech* speech, std::uint64_t element_size, const char* size_name, Element* out,
+                         std::uint64_t capacity, std::uint64_t* out_count, Read read) {
+  if (out_count == nullptr) return invalid("out_count is NULL");
+  *out_count = 0;
+  if (Result<void> open = check_open(speech); !open) return std::move(open).error();
+  if (out == nullptr || capacity == 0) return invalid("out has no room");
+  if (Result<void> checked = check_element_size<Element>(element_size, size_name); !checked)
+    return std::move(checked).error();
+  const Status state = speech->stream->snapshot().state;
+  const auto page = read(*speech->stream);
+  if (page.empty()) return state == Status::kPending ? Status::kPending : Status::kDone;
+  for (const auto& each : page) write_element(out, element_size, (*out_count)++, to_c(each));
+  return Status::kOk;
+}
+
 }  // namespace
 }  // namespace timbre::capi
 
@@ -175,18 +203,17 @@ timbre_status timbre_speech_info(timbre_speech* speech, timbre_speech_details* o
 
 timbre_status timbre_speech_marks(timbre_speech* speech, uint64_t first, uint64_t mark_size, timbre_mark* out,
                                   uint64_t capacity, uint64_t* out_count) {
-  return guard([&]() -> Result<Status> {
-    if (out_count == nullptr) return invalid("out_count is NULL");
-    *out_count = 0;
-    if (Result<void> open = check_open(speech); !open) return std::move(open).error();
-    if (out == nullptr || capacity == 0) return invalid("out has no room");
-    if (Result<void> checked = check_element_size<timbre_mark>(mark_size, "mark_size"); !checked)
-      return std::move(checked).error();
-    const timbre::speech::StreamSnapshot now = speech->stream->snapshot();
-    const std::vector<timbre::speech::Mark> marks = speech->stream->marks(first, capacity);
-    if (marks.empty()) return now.state == Status::kPending ? Status::kPending : Status::kDone;
-    for (const timbre::speech::Mark& mark : marks) write_element(out, mark_size, (*out_count)++, to_c(mark));
-    return Status::kOk;
+  return guard([&] {
+    return copy_page(speech, mark_size, "mark_size", out, capacity, out_count,
+                     [&](const timbre::speech::SpeechStream& stream) { return stream.marks(first, capacity); });
+  });
+}
+
+timbre_status timbre_speech_chunks(timbre_speech* speech, uint64_t first, uint64_t chunk_size, timbre_chunk* out,
+                                   uint64_t capacity, uint64_t* out_count) {
+  return guard([&] {
+    return copy_page(speech, chunk_size, "chunk_size", out, capacity, out_count,
+                     [&](const timbre::speech::SpeechStream& stream) { return stream.chunks(first, capacity); });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <csignal>
 #include <cstring>
@@ -54,6 +55,12 @@ void apply(const Executor::Options& options) {
   }
 }
 
+/// Order of the heap.
+template <typename Waiting>
+bool is_later(const Waiting& a, const Waiting& b) {
+  return a.due != b.due ? a.due > b.due : a.serial > b.serial;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executor>> Executor::start(Options options) {
@@ -69,18 +76,19 @@ Result<std::unique_ptr<Executor>> Executor::start(Options options) {
 
 Executor::~Executor() { stop(); }
 
-bool Executor::post(Job job) {
+bool Executor::post(Job job, Clock::time_point due, Company company) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(job), due, posted_++, company});
+    std::push_heap(jobs_.begin(), jobs_.end(), is_later<Waiting>);
   }
   wake_.notify_one();
   return true;
 }
 
 void Executor::stop() {
-  std::deque<Job> dropped;
+  std::vector<Waiting> dropped;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -91,6 +99,21 @@ void Executor::stop() {
   if (worker_.joinable()) worker_.join();
 }
 
+/// With mutex_ held and a job there.
+Executor::Job Executor::take_first() {
+  std::pop_heap(jobs_.begin(), jobs_.end(), is_later<Waiting>);
+  Job job = std::move(jobs_.back().job);
+  jobs_.pop_back();
+  return job;
+}
+
+/// With mutex_ held: whether each lane would have a job.
+bool Executor::may_share() const {
+  if (lanes_ < 2 || jobs_.size() < lanes_) return false;
+  const auto shares = [](const Waiting& waiting) { return waiting.company == Company::kSideBySide; };
+  return shares(jobs_.front()) && static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), shares)) >= lanes_;
+}
+
 void Executor::run() {
   apply(options_);
   while (true) {
@@ -99,8 +122,25 @@ void Executor::run() {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
       if (stopping_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      lanes_end_ = false;
+      if (!may_share()) job = take_first();
+    }
+    if (job) {
+      job();
+    } else {
+      side_by_side_([this] { run_lane(); });
+    }
+  }
+}
+
+void Executor::run_lane() {
+  while (true) {
+    Job job;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_ || jobs_.empty() || jobs_.front().company == Company::kAlone) lanes_end_ = true;
+      if (lanes_end_) return;
+      job = take_first();
     }
     job();
   }

@@ -20,22 +20,52 @@ Error described(const std::exception& exception) noexcept {
   }
 }
 
+template <typename T>
+std::vector<T> part_of(const std::vector<T>& all, std::uint64_t first, std::uint64_t limit) {
+  if (first >= all.size()) return {};
+  const std::uint64_t count = std::min<std::uint64_t>(limit, all.size() - first);
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
 }  // namespace
 
 SpeechStream::SpeechStream(Executor& executor, std::unique_ptr<Utterance> utterance, std::uint64_t ring_samples)
-    : executor_(executor), ring_samples_(std::max<std::uint64_t>(ring_samples, 1)), utterance_(std::move(utterance)) {}
+    : executor_(executor),
+      ring_samples_(std::max<std::uint64_t>(ring_samples, 1)),
+      rate_hz_(utterance->sample_rate_hz()),
+      company_(utterance->runs_side_by_side() ? Executor::Company::kSideBySide : Executor::Company::kAlone),
+      utterance_(std::move(utterance)) {}
 
 void SpeechStream::start() { queue(); }
 
 void SpeechStream::queue() {
   try {
-    if (executor_.post([self = shared_from_this()] { self->run_step(); })) return;
+    Clock::time_point due;
+    {
+      const std::lock_guard lock(mutex_);
+      due = this->due();
+    }
+    if (executor_.post([self = shared_from_this()] { self->run_step(); }, due, company_)) return;
     const std::lock_guard lock(mutex_);
     end({Status::kCancelled, "the engine was destroyed"});
   } catch (const std::bad_alloc&) {
     const std::lock_guard lock(mutex_);
     end(out_of_memory());
   }
+}
+
+/// With mutex_ held: when a listener who began with the first sample will have heard all there is, but not before one
+/// who begins now has heard what waits for him. A stream without audio is due when its listener would notice.
+SpeechStream::Clock::time_point SpeechStream::due() const {
+  constexpr std::chrono::milliseconds kUnnoticed{50};
+  if (!times_.first_audio_us) return opened_ + kUnnoticed;
+  const auto playing = [this](std::uint64_t samples) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(static_cast<double>(samples) / rate_hz_));
+  };
+  return std::max(opened_ + std::chrono::microseconds(*times_.first_audio_us) + playing(produced_),
+                  Clock::now() + playing(buffer_.size()));
 }
 
 void SpeechStream::run_step() {
@@ -75,11 +105,16 @@ bool SpeechStream::take(Result<StepOutput> result) {
   marks_.insert(marks_.end(), result->marks.begin(), result->marks.end());
   buffer_.insert(buffer_.end(), result->samples.begin(), result->samples.end());
   produced_ += result->samples.size();
-  if (produced_ > 0 && !times_.first_audio_us) times_.first_audio_us = since_open();
+  const std::uint64_t now = since_open();
+  if (produced_ > 0 && !times_.first_audio_us) times_.first_audio_us = now;
+  if (result->chunk) {
+    chunks_.push_back(*result->chunk);
+    chunks_.back().ready_us = now;
+  }
   if (result->done) {
     done_ = true;
     state_ = State::kEnded;
-    times_.total_us = since_open();
+    times_.total_us = now;
   } else {
     state_ = buffer_.size() >= ring_samples_ ? State::kParked : State::kQueued;
   }
@@ -154,10 +189,12 @@ StreamSnapshot SpeechStream::snapshot() const {
 
 std::vector<Mark> SpeechStream::marks(std::uint64_t first, std::uint64_t limit) const {
   const std::lock_guard lock(mutex_);
-  if (first >= marks_.size()) return {};
-  const std::uint64_t count = std::min<std::uint64_t>(limit, marks_.size() - first);
-  const auto begin = marks_.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  return part_of(marks_, first, limit);
+}
+
+std::vector<Chunk> SpeechStream::chunks(std::uint64_t first, std::uint64_t limit) const {
+  const std::lock_guard lock(mutex_);
+  return part_of(chunks_, first, limit);
 }
 
 std::uint64_t SpeechStream::since_open() const {

@@ -64,6 +64,8 @@ class SpeechStream : public std::enable_shared_from_this<SpeechStream> {
   [[nodiscard]] StreamSnapshot snapshot() const;
   /// Copies marks [first, first + limit).
   [[nodiscard]] std::vector<Mark> marks(std::uint64_t first, std::uint64_t limit) const;
+  /// Copies chunks [first, first + limit).
+  [[nodiscard]] std::vector<Chunk> chunks(std::uint64_t first, std::uint64_t limit) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,12 +73,15 @@ class SpeechStream : public std::enable_shared_from_this<SpeechStream> {
 
   void run_step();
   void queue();
+  [[nodiscard]] Clock::time_point due() const;
   bool take(Result<StepOutput> result);
   void end(Error error);
   [[nodiscard]] std::uint64_t since_open() const;
 
   Executor& executor_;
   const std::uint64_t ring_samples_;
+  const double rate_hz_;
+  const Executor::Company company_;
   const Clock::time_point opened_ = Clock::now();
   std::unique_ptr<Utterance> utterance_;  // touched by the one running step only
   std::atomic<bool> cancelled_{false};    // relaxed: only shortens a step; the state below decides
@@ -91,6 +96,7 @@ class SpeechStream : public std::enable_shared_from_this<SpeechStream> {
   std::uint64_t produced_ = 0;
   std::uint64_t read_ = 0;
   std::vector<Mark> marks_;
+  std::vector<Chunk> chunks_;
   Progress progress_;
   StreamTimes times_;
 };

@@ -43,6 +43,7 @@ struct ModelFacts {
   float noise_scale = 0.667F;
   float length_scale = 1.0F;
   float noise_w = 0.8F;
+  bool side_by_side = false;  ///< a run on one thread beside others was seen to give the bits of a run alone
 };
 
 /// One sentence to synthesise. Spans stay valid until the run is destroyed.
@@ -70,8 +71,9 @@ class SegmentRun {
  public:
   virtual ~SegmentRun() = default;
 
-  /// Encoder, durations and prior. Afterwards frames() is known. Called once, before the first chunk.
-  virtual Result<void> prepare() = 0;
+  /// Encoder and durations, piece by piece: false as long as there is more to prepare. When it gives true, frames() is
+  /// known and the first chunk may be asked for.
+  virtual Result<bool> prepare() = 0;
   /// Frames per id, [ids]; after prepare().
   [[nodiscard]] virtual std::span<const std::int32_t> frames() const = 0;
   /// Appends the next chunk of samples to `out`. False when there is no more; then nothing is appended.
@@ -108,6 +110,9 @@ class Backend {
 
   /// Prepares the calling engine thread for the back end: its own thread count, inference mode. Once for each thread.
   virtual void enter_thread(std::uint32_t thread_count) = 0;
+  /// Calls `lane`, which throws nothing, on each of the entered thread's own threads at once; what `lane` computes it
+  /// computes on one of them. Returns when all calls have returned. On an entered thread.
+  virtual void side_by_side(const std::function<void()>& lane) = 0;
   /// Builds a model from its parts. On an engine thread.
   virtual Result<std::unique_ptr<Synthesizer>> load(const ModelFiles& files, const LoadOptions& options) = 0;
 };

@@ -36,7 +36,7 @@ class ToneRun final : public SegmentRun {
     base_hz_ = 110.0 * (1.0 + std::clamp(mean, -0.9, 9.0));
   }
 
-  Result<void> prepare() override {
+  Result<bool> prepare() override {
     frames_.resize(input_.ids.size());
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       if (!input_.durations.empty()) {
@@ -49,7 +49,7 @@ class ToneRun final : public SegmentRun {
     }
     const std::int64_t total = std::accumulate(frames_.begin(), frames_.end(), std::int64_t{0});
     if (total == 0) frames_.back() = 1;
-    return {};
+    return true;
   }
 
   [[nodiscard]] std::span<const std::int32_t> frames() const override { return frames_; }

@@ -101,10 +101,15 @@ Result<StepOutput> Utterance::step(const std::atomic<bool>& cancelled) {
     Result<bool> more = next_sentence();
     if (!more) return std::move(more).error();
     if (!*more) return finish(std::move(out));
-    if (Result<void> begun = begin_sentence(out, cancelled); !begun) return std::move(begun).error();
+    if (Result<void> begun = begin_sentence(out); !begun) return std::move(begun).error();
     if (cancelled) return Error{Status::kCancelled, "the utterance was cancelled"};
   }
-  Result<bool> more = next_chunk(out.samples);
+  if (!is_prepared_) {
+    if (Result<void> prepared = prepare(out); !prepared) return std::move(prepared).error();
+    if (cancelled) return Error{Status::kCancelled, "the utterance was cancelled"};
+    if (!is_prepared_) return out;
+  }
+  Result<bool> more = next_chunk(out);
   if (!more) return std::move(more).error();
   if (!*more) run_.reset();
   return out;
@@ -179,7 +184,7 @@ Result<bool> Utterance::next_sentence() {
   return true;
 }
 
-Result<void> Utterance::begin_sentence(StepOutput& out, const std::atomic<bool>& cancelled) {
+Result<void> Utterance::begin_sentence(StepOutput& out) {
   const ModelFacts& facts = model_->synthesizer->facts();
   if (progress_.sentence_count > 0 && request_.sentence_silence_ms > 0) {
     const std::uint64_t silence = std::uint64_t{request_.sentence_silence_ms} * facts.sample_rate_hz / 1000;
@@ -197,12 +202,34 @@ Result<void> Utterance::begin_sentence(StepOutput& out, const std::atomic<bool>&
   Result<std::unique_ptr<SegmentRun>> run = model_->synthesizer->begin(input);
   if (!run) return std::move(run).error();
   run_ = std::move(*run);
-  if (cancelled) return {};
+  is_prepared_ = false;
   finished_stages_ = progress_.stages;
-  if (Result<void> prepared = run_->prepare(); !prepared) return prepared;
+  return {};
+}
+
+/// The next piece of what comes before the first chunk.
+Result<void> Utterance::prepare(StepOutput& out) {
+  Result<bool> prepared = run_->prepare();
+  count_stages();
+  if (!prepared) return std::move(prepared).error();
+  is_prepared_ = *prepared;
+  if (!is_prepared_) return {};
   add_marks(out);
   ++progress_.sentence_count;
   return {};
+}
+
+void Utterance::count_stages() {
+  const StageTimes times = run_->times();
+  progress_.stages.encoder_us = finished_stages_.encoder_us + times.encoder_us;
+  progress_.stages.durations_us = finished_stages_.durations_us + times.durations_us;
+  progress_.stages.flow_us = finished_stages_.flow_us + times.flow_us;
+  progress_.stages.decoder_us = finished_stages_.decoder_us + times.decoder_us;
+}
+
+std::uint32_t Utterance::sample_rate_hz() const {
+  return request_.output_sample_rate_hz != 0 ? request_.output_sample_rate_hz
+                                             : model_->synthesizer->facts().sample_rate_hz;
 }
 
 void Utterance::add_marks(StepOutput& out) {
@@ -228,17 +255,19 @@ std::uint64_t Utterance::at_output_rate(std::uint64_t samples) const {
 }
 
 /// Appends the next chunk of the run; false when the sentence is finished.
-Result<bool> Utterance::next_chunk(std::vector<float>& out) {
-  std::vector<float> chunk;
-  Result<bool> more = run_->next(chunk);
-  const StageTimes times = run_->times();
-  progress_.stages.encoder_us = finished_stages_.encoder_us + times.encoder_us;
-  progress_.stages.durations_us = finished_stages_.durations_us + times.durations_us;
-  progress_.stages.flow_us = finished_stages_.flow_us + times.flow_us;
-  progress_.stages.decoder_us = finished_stages_.decoder_us + times.decoder_us;
+Result<bool> Utterance::next_chunk(StepOutput& out) {
+  std::vector<float> samples;
+  const StageTimes before = run_->times();
+  Result<bool> more = run_->next(samples);
+  count_stages();
   if (!more || !*more) return more;
   ++progress_.chunk_count;
-  if (Result<void> done = deliver(chunk, false, out); !done) return std::move(done).error();
+  const std::uint64_t first = output_samples_;
+  if (Result<void> done = deliver(samples, false, out.samples); !done) return std::move(done).error();
+  const StageTimes after = run_->times();
+  out.chunk =
+      Chunk{progress_.sentence_count - 1,         first, output_samples_ - first, after.flow_us - before.flow_us,
+            after.decoder_us - before.decoder_us, 0};
   return true;
 }
 
@@ -251,6 +280,7 @@ Result<void> Utterance::deliver(std::span<const float> samples, bool last, std::
   } else {
     out.insert(out.end(), samples.begin(), samples.end());
   }
+  output_samples_ += out.size() - first;
   for (std::size_t i = first; i < out.size(); ++i) out[i] = std::clamp(out[i] * request_.gain, -1.0F, 1.0F);
   return {};
 }

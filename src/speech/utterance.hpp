@@ -2,8 +2,8 @@
 //
 // Utterance: the producer side of one speech request: text -> sentences -> runs of the synthesizer -> samples.
 //
-// Each call of step() does one bounded piece of work (the text and stages of one sentence, or one chunk of audio), so
-// that many utterances share one worker. It knows nothing of readers, buffers or threads.
+// Each call of step() does one bounded piece of work (the text of a sentence and a piece of its encoder, or one chunk
+// of audio), so that many utterances share one worker. It knows nothing of readers, buffers or threads.
 //
 // Invariants
 //   * step() is called by one engine thread at a time.
@@ -61,6 +61,16 @@ struct Mark {
   std::uint32_t sentence = 0;
 };
 
+/// One chunk of audio and what it cost. Samples at the output sample rate.
+struct Chunk {
+  std::uint32_t sentence = 0;
+  std::uint64_t first_sample = 0;
+  std::uint64_t sample_count = 0;
+  std::uint64_t flow_us = 0;
+  std::uint64_t decoder_us = 0;
+  std::uint64_t ready_us = 0;  ///< from open until its samples could be read; set by the stream
+};
+
 enum class EmptyReason : std::int32_t { kNotEmpty = 0, kNoText = 1, kNoKnownSymbol = 2 };
 
 /// What an utterance tells beside its samples. Copied out after each step.
@@ -79,6 +89,7 @@ struct Progress {
 struct StepOutput {
   std::vector<float> samples;
   std::vector<Mark> marks;
+  std::optional<Chunk> chunk;  ///< whose samples are the last ones
   bool done = false;
 };
 
@@ -92,12 +103,17 @@ class Utterance {
   Result<StepOutput> step(const std::atomic<bool>& cancelled);
 
   [[nodiscard]] const Progress& progress() const { return progress_; }
+  [[nodiscard]] std::uint32_t sample_rate_hz() const;
+  /// Whether steps of other utterances may be done at the same time.
+  [[nodiscard]] bool runs_side_by_side() const { return model_->synthesizer->facts().side_by_side; }
 
  private:
   Result<void> start();
   Result<bool> next_sentence();
-  Result<void> begin_sentence(StepOutput& out, const std::atomic<bool>& cancelled);
-  Result<bool> next_chunk(std::vector<float>& out);
+  Result<void> begin_sentence(StepOutput& out);
+  Result<void> prepare(StepOutput& out);
+  void count_stages();
+  Result<bool> next_chunk(StepOutput& out);
   void add_marks(StepOutput& out);
   Result<void> deliver(std::span<const float> samples, bool last, std::vector<float>& out);
   Result<StepOutput> finish(StepOutput out);
@@ -115,8 +131,10 @@ class Utterance {
   std::unique_ptr<frontend::TextCursor> cursor_;
   frontend::Sentence sentence_;
   std::unique_ptr<SegmentRun> run_;
+  bool is_prepared_ = false;  // run_
   StageTimes finished_stages_;
   std::uint64_t model_samples_ = 0;  // delivered so far, at the model's rate
+  std::uint64_t output_samples_ = 0;
   Progress progress_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "vits/backend.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "vits/model_loader.hpp"
@@ -21,8 +24,8 @@ constexpr Sentence kWarmUp{32, 9};
 /// less): what LibTorch makes later it destroys earlier at exit(), before our exit handler has stopped the worker.
 constexpr Sentence kFirstTouch{8, 8};
 
-/// Speaks `sentence` with forced durations and throws the samples away.
-Result<void> speak(const VitsSynthesizer& model, const Sentence& sentence) {
+/// The samples of `sentence` with forced durations.
+Result<std::vector<float>> speak(const VitsSynthesizer& model, const Sentence& sentence) {
   const std::vector<std::int32_t> ids(
       sentence.id_count, std::min<std::int32_t>(1, static_cast<std::int32_t>(model.facts().token_count) - 1));
   const std::vector<std::int32_t> durations(ids.size(), sentence.frames_per_id);
@@ -33,13 +36,27 @@ Result<void> speak(const VitsSynthesizer& model, const Sentence& sentence) {
   input.durations = durations;
   auto run = model.begin(input);
   if (!run) return run.error();
-  if (auto prepared = (*run)->prepare(); !prepared) return prepared.error();
+  for (bool is_prepared = false; !is_prepared;) {
+    auto prepared = (*run)->prepare();
+    if (!prepared) return prepared.error();
+    is_prepared = *prepared;
+  }
   std::vector<float> samples;
   for (;;) {
     auto more = (*run)->next(samples);
     if (!more) return more.error();
-    if (!*more) return {};
+    if (!*more) return samples;
   }
+}
+
+/// Whether one thread beside others gives the bits that all threads together give.
+bool agrees_side_by_side(TorchBackend& backend, const VitsSynthesizer& model, const std::vector<float>& alone) {
+  std::atomic<bool> agrees{true};
+  backend.side_by_side([&] {
+    const auto beside = speak(model, kWarmUp);
+    if (!beside || *beside != alone) agrees = false;
+  });
+  return agrees;
 }
 
 /// Progress of one load; false once the caller wants no more.
@@ -47,7 +64,7 @@ bool goes_on(const speech::Backend::LoadOptions& options, float fraction, const 
   return !options.progress || options.progress(fraction, stage);
 }
 
-Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFiles& files,
+Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(TorchBackend& backend, const speech::ModelFiles& files,
                                                            const speech::Backend::LoadOptions& options) {
   const Error cancelled{Status::kCancelled, "loading was cancelled"};
   if (!goes_on(options, 0.0F, "read")) return cancelled;
@@ -62,7 +79,9 @@ Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFi
     if (!goes_on(options, 0.7F, "warm-up")) return cancelled;
     model->graph().warm_up();
   }
-  if (auto spoken = speak(*model, options.warm_up ? kWarmUp : kFirstTouch); !spoken) return spoken.error();
+  const auto spoken = speak(*model, options.warm_up ? kWarmUp : kFirstTouch);
+  if (!spoken) return spoken.error();
+  if (options.warm_up && agrees_side_by_side(backend, *model, *spoken)) model->allow_side_by_side();
   if (!goes_on(options, 1.0F, options.warm_up ? "warm-up" : "build")) return cancelled;
   return std::unique_ptr<speech::Synthesizer>(std::move(model));
 }
@@ -71,9 +90,15 @@ Result<std::unique_ptr<speech::Synthesizer>> load_in_torch(const speech::ModelFi
 
 void TorchBackend::enter_thread(std::uint32_t thread_count) { prepare_torch_thread(thread_count); }
 
+void TorchBackend::side_by_side(const std::function<void()>& lane) {
+  at::parallel_for(0, at::get_num_threads(), 1, [&lane](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) lane();
+  });
+}
+
 Result<std::unique_ptr<speech::Synthesizer>> TorchBackend::load(const speech::ModelFiles& files,
                                                                 const LoadOptions& options) {
-  return guarded("loading a model", [&] { return load_in_torch(files, options); });
+  return guarded("loading a model", [&] { return load_in_torch(*this, files, options); });
 }
 
 }  // namespace timbre::vits

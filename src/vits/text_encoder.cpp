@@ -28,7 +28,7 @@ at::Tensor attend(const AttentionLayer& layer, const at::Tensor& x, std::int64_t
   const std::int64_t window = (positions - 1) / 2;
   const std::int64_t reach = std::min(window, ids - 1);
   const at::Tensor projected = layer.project(x, ids);
-  const at::Tensor query = heads_of(projected, 0, ids, head);
+  const at::Tensor query = heads_of(projected, 0, ids, head) / std::sqrt(static_cast<double>(head));
   const at::Tensor key = heads_of(projected, 1, ids, head);
   const at::Tensor value = heads_of(projected, 2, ids, head);
 
@@ -53,18 +53,23 @@ at::Tensor attend(const AttentionLayer& layer, const at::Tensor& x, std::int64_t
 
 }  // namespace
 
-TextEncoding encode_text(const TextEncoderWeights& weights, std::span<const std::int32_t> ids) {
-  const auto count = static_cast<std::int64_t>(ids.size());
-  at::Tensor index = at::zeros({round_up(count, weights.project.granule())}, float_options().dtype(at::kLong));
+TextEncoder::TextEncoder(const TextEncoderWeights& weights, std::span<const std::int32_t> ids)
+    : weights_(weights), ids_(static_cast<std::int64_t>(ids.size())) {
+  at::Tensor index = at::zeros({round_up(ids_, weights.project.granule())}, float_options().dtype(at::kLong));
   std::copy(ids.begin(), ids.end(), index.data_ptr<std::int64_t>());
-  at::Tensor x = at::index_select(weights.embedding, 0, index);
-  for (const AttentionLayer& layer : weights.layers) {
-    x = layer.norm_1(attend(layer, x, count).add_(x));
-    x = layer.norm_2(layer.ffn_2.padded(layer.ffn_1.padded(x, count).relu_(), count).add_(x));
-  }
-  const at::Tensor prior = weights.project(x, count).slice(0, 0, count);
+  x_ = at::index_select(weights.embedding, 0, index);
+}
+
+void TextEncoder::step() {
+  const AttentionLayer& layer = weights_.layers[layer_++];
+  x_ = layer.norm_1(attend(layer, x_, ids_).add_(x_));
+  x_ = layer.norm_2(layer.ffn_2.padded(layer.ffn_1.padded(x_, ids_).relu_(), ids_).add_(x_));
+}
+
+TextEncoding TextEncoder::result() const {
+  const at::Tensor prior = weights_.project(x_, ids_).slice(0, 0, ids_);
   const std::int64_t latent = prior.size(1) / 2;
-  return {count, x, prior.narrow(1, 0, latent), prior.narrow(1, latent, latent)};
+  return {ids_, x_, prior.narrow(1, 0, latent), prior.narrow(1, latent, latent)};
 }
 
 }  // namespace timbre::vits

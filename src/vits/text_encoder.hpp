@@ -18,7 +18,23 @@ struct TextEncoding {
   at::Tensor log_scales;  ///< [ids, latent]
 };
 
-/// Ids are in range. Memory is ids x ids floats for each head a few times over.
-[[nodiscard]] TextEncoding encode_text(const TextEncoderWeights& weights, std::span<const std::int32_t> ids);
+/// The encoder at work on one sentence, layer by layer, so that a long one need not hold its thread for long. Ids are
+/// in range. Memory is ids x ids floats for each head a few times over.
+class TextEncoder {
+ public:
+  TextEncoder(const TextEncoderWeights& weights, std::span<const std::int32_t> ids);
+
+  [[nodiscard]] bool is_done() const { return layer_ == weights_.layers.size(); }
+  /// Runs the next layer.
+  void step();
+  /// When it is done.
+  [[nodiscard]] TextEncoding result() const;
+
+ private:
+  const TextEncoderWeights& weights_;
+  std::int64_t ids_;
+  at::Tensor x_;  // [whole blocks of rows, hidden]
+  std::size_t layer_ = 0;
+};
 
 }  // namespace timbre::vits

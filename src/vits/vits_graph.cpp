@@ -21,7 +21,11 @@ at::Tensor VitsGraph::voice(std::span<const float> g) const {
   return out;
 }
 
-TextEncoding VitsGraph::encode(std::span<const std::int32_t> ids) const { return encode_text(weights_.text, ids); }
+TextEncoding VitsGraph::encode(std::span<const std::int32_t> ids) const {
+  TextEncoder encoder(weights_.text, ids);
+  while (!encoder.is_done()) encoder.step();
+  return encoder.result();
+}
 
 Result<std::vector<float>> VitsGraph::durations(const TextEncoding& text, const at::Tensor& voice, float noise_w,
                                                 std::uint64_t seed, std::uint32_t segment) const {

@@ -37,12 +37,19 @@ Error with_scales(const Error& error, const SegmentInput& input, bool noisy) {
   return Error{error.status, std::move(text)};
 }
 
+/// Ids of a sentence whose encoder runs in one piece; longer ones let others work between their layers.
+constexpr std::size_t kPieceIds = 256;
+
 class VitsRun : public speech::SegmentRun {
  public:
   VitsRun(const VitsGraph& graph, const SegmentInput& input) : graph_(graph), input_(input) {}
 
-  Result<void> prepare() override {
-    return guarded("synthesis", [&] { return prepare_in_torch(); });
+  Result<bool> prepare() override {
+    return guarded("synthesis", [&]() -> Result<bool> {
+      if (!encode()) return false;
+      if (auto known = find_durations(); !known) return known.error();
+      return true;
+    });
   }
   [[nodiscard]] std::span<const std::int32_t> frames() const override { return durations_; }
   Result<bool> next(std::vector<float>& out) override {
@@ -52,21 +59,35 @@ class VitsRun : public speech::SegmentRun {
   [[nodiscard]] StageTimes times() const override { return times_; }
 
  private:
-  Result<void> prepare_in_torch();
+  bool encode();
+  Result<void> find_durations();
   Result<bool> decode_next(std::vector<float>& out);
 
   const VitsGraph& graph_;
   SegmentInput input_;
+  std::optional<TextEncoder> encoder_;
   std::vector<std::int32_t> durations_;
   std::optional<SentenceStream> stream_;
   StageTimes times_;
 };
 
-Result<void> VitsRun::prepare_in_torch() {
+/// The next piece of the encoder; true when it is done.
+bool VitsRun::encode() {
+  Lap lap;
+  if (!encoder_) encoder_.emplace(graph_.weights().text, input_.ids);
+  do {
+    encoder_->step();
+  } while (!encoder_->is_done() && input_.ids.size() <= kPieceIds);
+  times_.encoder_us += lap();
+  return encoder_->is_done();
+}
+
+Result<void> VitsRun::find_durations() {
   Lap lap;
   const at::Tensor voice = graph_.voice(input_.voice);
-  TextEncoding text = graph_.encode(input_.ids);
-  times_.encoder_us = lap();
+  TextEncoding text = encoder_->result();
+  encoder_.reset();
+  times_.encoder_us += lap();
   if (input_.durations.empty()) {
     auto logs = graph_.durations(text, voice, input_.noise_w, input_.seed, input_.segment);
     const bool noisy = graph_.config().stochastic_durations;

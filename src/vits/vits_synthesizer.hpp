@@ -18,6 +18,9 @@ class VitsSynthesizer : public speech::Synthesizer {
   [[nodiscard]] Result<std::vector<float>> speaker_vector(std::int32_t speaker) const override;
   [[nodiscard]] Result<std::unique_ptr<speech::SegmentRun>> begin(const speech::SegmentInput& input) const override;
 
+  /// Before the model is shared.
+  void allow_side_by_side() { facts_.side_by_side = true; }
+
   [[nodiscard]] const VitsGraph& graph() const { return graph_; }
 
  private:

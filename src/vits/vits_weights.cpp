@@ -148,14 +148,12 @@ Norm Builder::norm(const std::string& name, std::int64_t channels, double eps) {
 
 Conv Builder::attention_project(const std::string& name) {
   const std::int64_t hidden = config_.hidden;
-  Affine query = parts(name + ".conv_q", hidden, hidden, 1);
+  const Affine query = parts(name + ".conv_q", hidden, hidden, 1);
   const Affine key = parts(name + ".conv_k", hidden, hidden, 1);
   const Affine value = parts(name + ".conv_v", hidden, hidden, 1);
   if (is_faulty()) return {};
-  const double scale = 1.0 / std::sqrt(static_cast<double>(hidden / config_.heads));
-  query.weight.mul_(scale);
   at::Tensor bias;
-  if (query.bias.defined()) bias = at::cat({query.bias.mul_(scale), key.bias, value.bias});
+  if (query.bias.defined()) bias = at::cat({query.bias, key.bias, value.bias});
   return {at::cat({query.weight, key.weight, value.weight}), bias, {}};
 }
 

@@ -22,7 +22,7 @@
 namespace timbre::vits {
 
 struct AttentionLayer {
-  Conv project;  ///< to queries, scaled by 1 / sqrt(head), keys and values, one behind the other
+  Conv project;  ///< to queries, keys and values, one behind the other
   Conv out;
   at::Tensor relative_key;    ///< [2 window + 1, head]
   at::Tensor relative_value;  ///< [2 window + 1, head]

@@ -95,6 +95,20 @@ TEST_CASE("forced durations decide every token's length", "[capi][speech]") {
     at += marks[i].sample_count;
   }
   REQUIRE(timbre_speech_marks(speech, count, sizeof(timbre_mark), marks.data(), marks.size(), &count) == TIMBRE_DONE);
+
+  std::vector<timbre_chunk> chunks(32);
+  REQUIRE(timbre_speech_chunks(speech, 0, sizeof(timbre_chunk), chunks.data(), chunks.size(), &count) == TIMBRE_OK);
+  at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    REQUIRE(chunks[i].first_sample == at);
+    at += chunks[i].sample_count;
+  }
+  REQUIRE(at == samples.size());
+  REQUIRE(timbre_speech_chunks(speech, count, sizeof(timbre_chunk), chunks.data(), chunks.size(), &count) ==
+          TIMBRE_DONE);
+  REQUIRE(count == 0);
+  REQUIRE(timbre_speech_chunks(speech, 0, 2, chunks.data(), 1, &count) == TIMBRE_ERR_INVALID_ARGUMENT);
+  REQUIRE(timbre_speech_chunks(speech, 0, sizeof(timbre_chunk), nullptr, 1, &count) == TIMBRE_ERR_INVALID_ARGUMENT);
   timbre_speech_close(speech);
 }
 

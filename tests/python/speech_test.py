@@ -82,6 +82,21 @@ def test_info_marks_and_timeline_after_the_end(tone):
     assert marks[2:] == tone_marks(tone)[2:]
 
 
+def test_chunks_are_the_audio_in_order(tone):
+    with tone.stream(TEXT * 40) as speech:
+        audio = speech.read_all()
+        chunks, times = speech.chunks(), speech.timeline()
+        assert speech.chunks(1) == chunks[1:] and speech.chunks(len(chunks)) == []
+    assert len(chunks) == times.chunks > 1
+    at = 0
+    for chunk in chunks:
+        assert chunk.first_sample == at and chunk.sample_count > 0
+        at += chunk.sample_count
+    assert at == audio.size
+    ready = [chunk.ready for chunk in chunks]
+    assert ready == sorted(ready) and ready[0] == times.first_audio and ready[-1] <= times.total
+
+
 def tone_marks(tone):
     with tone.stream(TEXT) as speech:
         speech.read_all()

@@ -89,3 +89,56 @@ TEST_CASE("a refused wish is told, not fatal", "[speech][executor]") {
   REQUIRE(told.get_future().get().find("affinity") != std::string::npos);
   REQUIRE(on_worker(*executor, [] { return 7; }) == 7);
 }
+
+TEST_CASE("of the jobs that wait, the one due first runs first", "[speech][executor]") {
+  auto executor = start();
+  std::promise<void> go_on;
+  executor->post([&] { go_on.get_future().wait(); });
+  std::vector<int> order;
+  const auto now = Executor::Clock::now();
+  for (const int due : {5, 1, 3, 2, 4, 1}) {
+    executor->post([&order, due] { order.push_back(due); }, now + std::chrono::hours(due));
+  }
+  go_on.set_value();
+  std::promise<void> last;
+  executor->post([&] { last.set_value(); }, now + std::chrono::hours(6));
+  last.get_future().wait();
+  REQUIRE(order == std::vector<int>{1, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("jobs that may, run side by side where there is one for each lane, and no other job beside them",
+          "[speech][executor]") {
+  auto executor = start();
+  on_worker(*executor, [&] {
+    executor->share(2, [](const std::function<void()>& lane) {
+      std::thread second(lane);
+      lane();
+      second.join();
+    });
+    return 0;
+  });
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::atomic<bool> disturbed{false};
+  std::atomic<int> left{300};
+  std::promise<void> done;
+  const auto work = [&](bool alone) {
+    const int now = ++running;
+    most = std::max(most.load(), now);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (alone && running != 1) disturbed = true;
+    --running;
+    if (--left == 0) done.set_value();
+  };
+  std::promise<void> go_on;
+  executor->post([&] { go_on.get_future().wait(); });
+  for (int i = 0; i < 300; ++i) {
+    const bool alone = i % 50 == 0;
+    executor->post([&work, alone] { work(alone); }, Executor::Clock::now(),
+                   alone ? Executor::Company::kAlone : Executor::Company::kSideBySide);
+  }
+  go_on.set_value();
+  done.get_future().wait();
+  REQUIRE(most == 2);
+  REQUIRE(!disturbed);
+}

@@ -35,6 +35,9 @@ TEST_CASE("the wrapper speaks a text and knows what it said", "[wrapper]") {
   for (const timbre_mark& mark : speech.marks()) marked += mark.sample_count;
   CHECK(marked == audio.size());
   CHECK(speech.marks(3).size() + 3 == speech.marks().size());
+  std::uint64_t chunked = 0;
+  for (const timbre_chunk& chunk : speech.chunks()) chunked += chunk.sample_count;
+  CHECK(chunked == audio.size());
 
   const std::vector<std::int32_t> ids = model.tokenize("who is there?").ids();
   CHECK(model.speak(timbre::Request(ids)).read_all() == audio);

@@ -118,7 +118,11 @@ inline Result<Spoken> try_speak(const speech::Synthesizer& model, const Sentence
   input.segment = sentence.segment;
   auto run = model.begin(input);
   if (!run) return run.error();
-  if (auto prepared = (*run)->prepare(); !prepared) return prepared.error();
+  for (bool is_prepared = false; !is_prepared;) {
+    auto prepared = (*run)->prepare();
+    if (!prepared) return prepared.error();
+    is_prepared = *prepared;
+  }
   Spoken out;
   out.frames.assign((*run)->frames().begin(), (*run)->frames().end());
   for (;;) {

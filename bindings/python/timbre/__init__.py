@@ -19,10 +19,11 @@ from .engine import Engine, LogLine
 from .errors import Error, Status
 from .lease import LeasedTensor, VoiceLease
 from .model import Model, ModelInfo, Token, Tokens
-from .speech import Mark, Options, Speech, SpeechInfo, Timeline
+from .speech import Chunk, Mark, Options, Speech, SpeechInfo, Timeline
 from .voices import Voices
 
 __all__ = [
+    "Chunk",
     "Engine",
     "Error",
     "Health",

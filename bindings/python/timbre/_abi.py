@@ -304,6 +304,18 @@ class Mark(Struct):
     ]
 
 
+class Chunk(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("sentence", c_uint32),
+        ("first_sample", c_uint64),
+        ("sample_count", c_uint64),
+        ("flow_us", c_uint64),
+        ("decoder_us", c_uint64),
+        ("ready_us", c_uint64),
+    ]
+
+
 class SpeechTimes(Struct):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -368,6 +380,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "timbre_speech_cancel": [_Handle],
     "timbre_speech_info": [_Handle, POINTER(SpeechDetails)],
     "timbre_speech_marks": [_Handle, c_uint64, c_uint64, POINTER(Mark), c_uint64, _Count],
+    "timbre_speech_chunks": [_Handle, c_uint64, c_uint64, POINTER(Chunk), c_uint64, _Count],
     "timbre_speech_timeline": [_Handle, POINTER(SpeechTimes)],
     "timbre_speech_close": [_Handle],
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 _DEFAULT_CHUNK = 4096
-_MARKS_PAGE = 512
+_PAGE = 512
 _MAX_SILENCE_S = 60  # as the C ABI
 
 
@@ -89,6 +89,18 @@ class Mark:
     first_sample: int
     sample_count: int
     sentence: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """One chunk of audio; times in seconds."""
+
+    sentence: int
+    first_sample: int
+    sample_count: int
+    flow: float
+    decoder: float
+    ready: float  # from open until its samples could be read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,20 +212,29 @@ class Speech(Owner):
 
     def marks(self, first: int = 0) -> List[Mark]:
         """The marks known so far, from number `first` on."""
-        start = _convert.integer("first", first, 0, 2**63)
-        marks: List[Mark] = []
-        page = (_abi.Mark * _MARKS_PAGE)()
-        size = ctypes.sizeof(_abi.Mark)
+        return [
+            Mark(m.token, m.source_begin, m.source_end, m.first_sample, m.sample_count, m.sentence)
+            for m in self._pages(library().timbre_speech_marks, _abi.Mark, first)
+        ]
+
+    def chunks(self, first: int = 0) -> List[Chunk]:
+        """The chunks that are ready, from number `first` on."""
+        return [
+            Chunk(c.sentence, c.first_sample, c.sample_count, c.flow_us * 1e-6, c.decoder_us * 1e-6, c.ready_us * 1e-6)
+            for c in self._pages(library().timbre_speech_chunks, _abi.Chunk, first)
+        ]
+
+    def _pages(self, copy: Any, element: Any, first: int) -> Iterator[Any]:
+        at = _convert.integer("first", first, 0, 2**63)
         count = ctypes.c_uint64()
         while True:
+            page = (element * _PAGE)()
             with self._handle.use() as speech:
-                check(library().timbre_speech_marks(speech, start + len(marks), size, page, _MARKS_PAGE, count))
+                check(copy(speech, at, ctypes.sizeof(element), page, _PAGE, count))
             if count.value == 0:
-                return marks
-            marks.extend(
-                Mark(m.token, m.source_begin, m.source_end, m.first_sample, m.sample_count, m.sentence)
-                for m in page[: count.value]
-            )
+                return
+            yield from page[: count.value]
+            at += count.value
 
     def timeline(self) -> Timeline:
         times = _abi.SpeechTimes()

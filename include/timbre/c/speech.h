@@ -181,6 +181,26 @@ typedef struct timbre_speech_times {
 /** @param out_times  the caller has set its struct_size. @return TIMBRE_OK; INVALID_ARGUMENT; CLOSED. */
 TIMBRE_API timbre_status timbre_speech_timeline(timbre_speech *speech, timbre_speech_times *out_times);
 
+/** One chunk of audio on the timeline. */
+typedef struct timbre_chunk {
+  uint32_t struct_size;
+  uint32_t sentence;
+  /** At the output sample rate, from the start of the utterance. A resampler may hand a chunk's last samples on late.
+   */
+  uint64_t first_sample;
+  uint64_t sample_count;
+  uint64_t flow_us;
+  uint64_t decoder_us;
+  /** From open until its samples could be read. */
+  uint64_t ready_us;
+} timbre_chunk;
+
+/**
+ * Copies chunks that are ready; parameters and results as timbre_speech_marks().
+ */
+TIMBRE_API timbre_status timbre_speech_chunks(timbre_speech *speech, uint64_t first, uint64_t chunk_size,
+                                              timbre_chunk *out, uint64_t capacity, uint64_t *out_count);
+
 /** Cancels what still runs, waits for at most one chunk, and frees the handle. NULL is allowed. */
 TIMBRE_API timbre_status timbre_speech_close(timbre_speech *speech);
 

@@ -95,17 +95,27 @@ class Speech {
 
   /// The marks known so far, from number `first` on.
   [[nodiscard]] std::vector<timbre_mark> marks(std::uint64_t first = 0) const {
-    std::vector<timbre_mark> all;
-    std::array<timbre_mark, 256> page{};
+    return pages<timbre_mark>(timbre_speech_marks, first);
+  }
+
+  /// The chunks that are ready, from number `first` on.
+  [[nodiscard]] std::vector<timbre_chunk> chunks(std::uint64_t first = 0) const {
+    return pages<timbre_chunk>(timbre_speech_chunks, first);
+  }
+
+ private:
+  template <typename Element, typename Copy>
+  [[nodiscard]] std::vector<Element> pages(Copy copy, std::uint64_t first) const {
+    std::vector<Element> all;
+    std::array<Element, 256> page{};
     std::uint64_t count = 0;
     do {
-      check(timbre_speech_marks(get(), first + all.size(), sizeof(timbre_mark), page.data(), page.size(), &count));
+      check(copy(get(), first + all.size(), sizeof(Element), page.data(), page.size(), &count));
       all.insert(all.end(), page.begin(), page.begin() + static_cast<std::ptrdiff_t>(count));
     } while (count > 0);
     return all;
   }
 
- private:
   internal::Handle<timbre_speech, timbre_speech_close> handle_;
 };
 

@@ -99,8 +99,10 @@ def convert(medium, out, seed=1):
     shapes = {tensor.name: tensor.dims for tensor in graph.initializer}
     decoder = Decoder(seed)
     decoder.build(nodes[first].input[0], shapes[nodes[first].input[1]][1], nodes[last].output[0])
-    # Constants may stand anywhere and be used by others: they stay.
-    kept = [node for node in nodes if not node.name.startswith("/dec/") or node.op_type == "Constant"]
+    others = [node for node in nodes if not node.name.startswith("/dec/")]
+    used = {name for node in others for name in node.input}
+    kept = [node for node in nodes if not node.name.startswith("/dec/")  # but for its constants that others share
+            or node.op_type == "Constant" and node.output[0] in used]
     at = next(i for i, node in enumerate(kept) if nodes[last].output[0] in node.input)
     tensors = [tensor for tensor in graph.initializer if not tensor.name.startswith("dec.")]
     del graph.node[:], graph.initializer[:], graph.value_info[:]

@@ -3,11 +3,12 @@
 
 usage: live_worker.py piper-tts|timbre MODEL THREADS READERS SECONDS ahead|talk
 
-Every reader plays sentences of about 5 s for so many seconds, 100 ms at a time, each when it is due.
+Every reader plays sentences of about 5 s for so many seconds. When what it has played is over, it takes what is ready,
+at most 100 ms.
   ahead  a stream: the next sentence is asked for when one begins to play, and has to be there when that one ends.
   talk   a conversation: a sentence is asked for, played, and the next one follows after up to a second of silence.
-A read is starved when what is due is not ready; then the reader waits, and its clock with it. Prints one line of JSON:
-reads, starved reads, sentences, and how long each first audio (50 ms) took from its request.
+A read is starved when less than 10 ms are ready then (a sentence's end aside); the reader waits, and its clock with it.
+Prints one line of JSON: reads, starved reads, sentences, and how long each first audio (50 ms) took from its request.
 
 piper-tts gives whole sentences, one after another in the order of the requests: two at once would be slower for both.
 """
@@ -21,8 +22,9 @@ from pathlib import Path
 import worker
 
 BLOCK_S = 0.1
+LEAST_S = 0.01
 SENTENCES = [
-    f"The {number} traveller came down from the hills at night, and asked the old keeper of the gate for the way to the river."
+    f"The {number} traveller came down from the hills at night, and asked the keeper of the gate for the way."
     for number in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 ]
 
@@ -39,14 +41,8 @@ class TimbreUtterance:
         return info.samples_ready >= seconds * self._rate or info.state != timbre.Status.PENDING
 
     def play(self, seconds):
-        """Reads so much, waiting for it. Returns seconds of audio; less than asked for at the end."""
-        wanted, got = round(seconds * self._rate), 0
-        while got < wanted:
-            count = self._speech.read(wanted - got).size
-            if count == 0:
-                break
-            got += count
-        return got / self._rate
+        """Reads what is ready, at most so much; waits where nothing is. Returns seconds of audio, 0 at the end."""
+        return self._speech.read(round(seconds * self._rate)).size / self._rate
 
     def close(self):
         self._speech.close()
@@ -125,21 +121,18 @@ class Reader:
 
     def _play(self, utterance, begin):
         """Plays all of a sentence from `begin` on. Returns when its last sample has sounded."""
-        due, first = begin, True
+        due = begin
         while True:
             time.sleep(max(0.0, due - time.monotonic()))
-            if not first:  # the first block is what first audio waited for
-                self.reads += 1
-            wanted = worker.FIRST_AUDIO_S if first else BLOCK_S
-            late = not utterance.is_ready(wanted)
-            played = utterance.play(wanted)
+            late = not utterance.is_ready(LEAST_S)
+            played = utterance.play(BLOCK_S)
+            self.reads += 1
             if late:
                 self.starved += 1
                 due = time.monotonic()
             if played == 0.0:
                 return due
             due += played
-            first = False
 
     def _run(self):
         try:

@@ -53,10 +53,11 @@ void answer(const timbre::Model& model, const std::string& text, double rate_hz)
     if (first == 0 && static_cast<double>(samples) >= kFirstAudioSeconds * rate_hz) first = seconds_since(begin);
   }
   const double wall = seconds_since(begin);
-  std::printf(R"({"first_s": %.9f, "wall_s": %.9f, "cpu_s": %.6f, "audio_s": %.9f, "rss_mb": %.1f})"
+  if (first == 0) first = wall;
+  const double begin_s = std::chrono::duration<double>(begin.time_since_epoch()).count();  // the monotonic clock
+  std::printf(R"({"first_s": %.9f, "wall_s": %.9f, "cpu_s": %.6f, "audio_s": %.9f, "rss_mb": %.1f, "first_at_s": %.9f})"
               "\n",
-              first == 0 ? wall : first, wall, cpu_seconds() - cpu, static_cast<double>(samples) / rate_hz,
-              peak_rss_mb());
+              first, wall, cpu_seconds() - cpu, static_cast<double>(samples) / rate_hz, peak_rss_mb(), begin_s + first);
   std::fflush(stdout);
 }
 

@@ -19,6 +19,8 @@ int run(int argc, char** argv) {
       return timbre::tools::tokenize(options);
     case timbre::tools::Command::kInfo:
       return timbre::tools::info(options);
+    case timbre::tools::Command::kBench:
+      return timbre::tools::bench(options);
     case timbre::tools::Command::kSay:
       break;
   }

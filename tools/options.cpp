@@ -26,8 +26,9 @@ std::string check_seed(const std::string& text) {
 
 std::string check_file_name(const std::string& text) { return text.empty() ? "an empty name is no file's" : ""; }
 
-void add_model(CLI::App& app, Options& o) {
-  app.add_option("-m,--model", o.model, "Piper .onnx, Hugging Face VITS folder, or tone:")->required();
+/// @param names  of the option for the model; with a bare word it may also stand alone.
+void add_model(CLI::App& app, Options& o, const std::string& names = "-m,--model") {
+  app.add_option(names, o.model, "Piper .onnx, Hugging Face VITS folder, or tone:")->required();
   app.add_option("--patch", o.patches, "safetensors that adds or replaces tensors of the model")->expected(1);
   app.add_option("--threads", o.threads, "compute threads (default: the cores, at most 4)");
   app.add_option("--device", o.device, "auto, cpu, cuda or cuda:N");
@@ -63,6 +64,13 @@ void add_say(CLI::App& app, Options& o) {
   app.add_flag("--stats", o.stats, "figures of the run on standard error");
 }
 
+void add_bench(CLI::App& app, Options& o) {
+  o.runs = 30;
+  app.add_option("--text", o.text, "what to say (default: a sentence of about 8 seconds)");
+  app.add_option("--runs", o.runs, "utterances that are measured (default 30)")->check(CLI::Range(1, 100000));
+  app.add_flag("--json", o.json, "the figures as JSON");
+}
+
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
@@ -80,6 +88,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   tokenize->add_flag("--details", options.details, "one token a line: id, sentence, source bytes, source text");
   auto* info = app.add_subcommand("info", "Show what a model is");
   add_model(*info, options);
+  auto* bench = app.add_subcommand("bench", "Measure first audio and real-time factor on this machine");
+  add_model(*bench, options, "model,-m,--model");
+  add_bench(*bench, options);
 
   try {
     app.parse(argc, argv);
@@ -88,6 +99,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   }
   if (*tokenize) options.command = Command::kTokenize;
   if (*info) options.command = Command::kInfo;
+  if (*bench) options.command = Command::kBench;
   if (options.ids && options.phonemes) {
     fmt::print(stderr, "timbre: --ids and --phonemes exclude each other\n");
     return kUsage;

@@ -14,7 +14,7 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kUsage = 2;
 
-enum class Command { kSay, kTokenize, kInfo };
+enum class Command { kSay, kTokenize, kInfo, kBench };
 
 /// What was asked for. Empty optionals leave the choice to the library.
 struct Options {
@@ -48,6 +48,9 @@ struct Options {
   bool raw = false;
   bool stats = false;
   bool details = false;
+
+  std::optional<std::uint32_t> runs;  ///< of bench, which always has it
+  bool json = false;
 };
 
 /// Parses the arguments. On --help, --version or a mistake it has printed what there is to say.
@@ -57,5 +60,6 @@ std::optional<int> parse(int argc, char** argv, Options& options);
 int say(const Options& options);
 int tokenize(const Options& options);
 int info(const Options& options);
+int bench(const Options& options);
 
 }  // namespace timbre::tools

@@ -5,7 +5,7 @@ import json
 import statistics
 
 from cache_table import print_head, read_runs, time_table
-from compare import table
+from tables import table
 
 MINE = "timbre C ABI"
 CACHES = [MINE, "timbre auto", "HyperClockCache", "LRUCache", "list + map + mutex"]

@@ -8,7 +8,7 @@ import argparse
 import json
 import statistics
 
-from compare import processor, table
+from tables import processor, table
 
 MINE = "timbre auto"
 CACHES = [MINE, "timbre lru", "timbre s3fifo", "HyperClockCache", "LRUCache", "list + map + mutex"]

@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""piper-tts, with as many ONNX Runtime threads as asked for and without its normalisation."""
+"""piper-tts, as piper_voice.py loads it."""
 import importlib.metadata
-import json
 
 import onnxruntime
-from piper import PiperVoice, SynthesisConfig
-from piper.config import PiperConfig
 
+import piper_voice
 import worker
 
 model, threads = worker.arguments()
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = threads
-options.inter_op_num_threads = 1
-session = onnxruntime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])
-with open(model + ".json", encoding="utf-8") as file:
-    voice = PiperVoice(session=session, config=PiperConfig.from_dict(json.load(file)))
-manner = SynthesisConfig(normalize_audio=False)
+voice = piper_voice.load(model, threads)
 
 
 def speak(text, on_samples):
-    for chunk in voice.synthesize(text, manner):
+    for chunk in voice.synthesize(text, piper_voice.MANNER):
         on_samples(chunk.audio_float_array.size)
 
 

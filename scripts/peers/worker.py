@@ -2,7 +2,8 @@
 """The worker's side of scripts/compare-peers: one engine in one process, which speaks a line of text when asked.
 
 Protocol: after loading, one JSON line of facts; then for each line of text on standard input one JSON line of figures.
-Whatever the engine itself prints goes to standard error. benchmarks/speak_worker.cpp speaks the same protocol.
+first_at_s is when first audio was heard, by the system's
+monotonic clock, which all processes share. Whatever the engine itself prints goes to standard error. benchmarks/speak_worker.cpp speaks the same protocol.
 """
 import json
 import os
@@ -32,13 +33,14 @@ def _peak_rss_mb():
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
 
 
-def _say(answer):
+def say(answer):
+    """Writes one line of the protocol."""
     print(json.dumps(answer), file=_protocol, flush=True)
 
 
 def serve(sample_rate, speak, **facts):
     """Answers until standard input ends. speak(text, on_samples) calls on_samples(count) as samples become readable."""
-    _say(dict(facts, sample_rate=sample_rate))
+    say(dict(facts, sample_rate=sample_rate))
     for line in sys.stdin:
         samples = 0
         first = None
@@ -47,13 +49,14 @@ def serve(sample_rate, speak, **facts):
             nonlocal samples, first
             samples += count
             if first is None and samples >= FIRST_AUDIO_S * sample_rate:
-                first = time.perf_counter()
+                first = time.monotonic()
 
         cpu = _cpu_seconds()
-        begin = time.perf_counter()
+        begin = time.monotonic()
         speak(line.rstrip("\n"), on_samples)
-        end = time.perf_counter()
+        end = time.monotonic()
         cpu = _cpu_seconds() - cpu
         audio = samples / sample_rate
-        first = (first or end) - begin
-        _say({"first_s": first, "wall_s": end - begin, "cpu_s": cpu, "audio_s": audio, "rss_mb": _peak_rss_mb()})
+        first = first or end
+        say({"first_s": first - begin, "wall_s": end - begin, "cpu_s": cpu, "audio_s": audio, "rss_mb": _peak_rss_mb(),
+              "first_at_s": first})

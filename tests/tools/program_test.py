@@ -291,3 +291,55 @@ def test_the_real_voice_and_its_family(tmp_path):
     assert one == two and len(one) > 10000
     out, _ = run("info", "--model", VOICE, "--patch", PATCH)
     assert b"g [512]" in out and b"elder" in out
+
+
+def bench(*arguments, status=0):
+    return run("bench", *arguments, status=status)
+
+
+def test_bench_gives_percentiles_in_order_as_json():
+    out, error = bench("tone:", "--text", "who goes there?", "--runs", "7", "--threads", "1", "--json")
+    assert error == ""
+    report = json.loads(out)
+    assert (report["runs"], report["threads"], report["model"]["path"]) == (7, 1, "tone:")
+    for figure in ("first_audio_ms", "real_time_factor"):
+        assert 0 < report[figure]["p50"] <= report[figure]["p95"] <= report[figure]["p99"]
+    assert report["audio_s"] == pytest.approx(len(raw("who goes there?")) / 2 / 22050)
+    assert report["load_s"] > 0 and report["peak_rss_mb"] > 1
+    facts, _ = run("info", "--model", "tone:")
+    for fact in ("device", "precision", "instruction_set"):
+        assert report[fact] in facts.decode()
+
+
+def test_bench_of_one_run_has_one_figure():
+    report = json.loads(bench("--model", "tone:", "--runs", "1", "--json")[0])
+    for figure in ("first_audio_ms", "real_time_factor"):
+        assert len(set(report[figure].values())) == 1
+    assert report["threads"] == "auto"
+
+
+def test_bench_tells_a_reader_what_its_figures_mean():
+    out, _ = bench("tone:", "--text", "a. b.", "--runs", "2")
+    text = out.decode()
+    for word in ("p50", "p95", "p99", "first audio", "real-time", "peak RSS", "2 of", "below 1"):
+        assert word in text
+
+
+@pytest.mark.parametrize("arguments, status, words", [
+    (("tone:", "--runs", "0"), 2, "--runs"),
+    (("tone:", "--runs", "many"), 2, "--runs"),
+    ((), 2, "model"),
+    (("absent.onnx",), 1, "absent.onnx"),
+    (("tone:", "--text", ""), 1, "no audio"),
+    (("tone:", "--threads", "0"), 1, "thread"),
+])
+def test_bench_tells_bad_input(arguments, status, words):
+    out, error = bench(*arguments, status=status)
+    assert out == b"" and words in error
+
+
+@needs_voice
+def test_bench_measures_a_real_voice():
+    report = json.loads(bench(VOICE, "--text", "Hello there.", "--runs", "3", "--threads", "2", "--json")[0])
+    assert report["model"]["family"] == "piper" and 0.5 < report["audio_s"] < 3
+    assert report["precision"] in ("fp32", "bf16")

@@ -106,19 +106,19 @@ Result<void> SqliteStore::open_for_writing() {
 
 Result<void> SqliteStore::open_for_reading() {
   Connection::Options how{paths_.database, options_.vfs, false, true, false, 0};
-  Result<std::unique_ptr<Connection>> connection = Connection::open(how);
-  if (!connection) return std::move(connection).error();
-  Result<void> prepared = prepare_library(**connection, false);
-  // In a folder where nothing can be made SQLite reads a database only if it may take it for one that nobody writes.
-  if (!prepared && prepared.error().status == Status::kIo && file_bytes(paths_.log) == 0) {
-    how.is_immutable = true;
-    connection = Connection::open(how);
+  const auto attempt = [&how]() -> Result<void> {
+    Result<std::unique_ptr<Connection>> connection = Connection::open(how);
     if (!connection) return std::move(connection).error();
-    prepared = prepare_library(**connection, false);
+    return prepare_library(**connection, false);
+  };
+  Result<void> opened = attempt();
+  // In a folder where nothing can be made SQLite reads a database only if it may take it for one that nobody writes.
+  if (!opened && opened.error().status == Status::kIo && file_bytes(paths_.log) == 0) {
+    how.is_immutable = true;
+    opened = attempt();
   }
-  if (!prepared) return prepared;
-  readers_ = std::make_unique<ReaderPool>(how);
-  return {};
+  if (opened) readers_ = std::make_unique<ReaderPool>(how);
+  return opened;
 }
 
 Result<void> SqliteStore::watch() {

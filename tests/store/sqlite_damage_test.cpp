@@ -202,7 +202,7 @@ TEST_CASE("a full database refuses a put, keeps what it has and takes more when 
     REQUIRE(kept.size() > 10);
     for (const auto& [at, stamped] : kept) CHECK(stamp(*store, at) == stamped);
     CHECK(read(*store, id_of(number)).error().status == Status::kNotFound);
-    REQUIRE(store->remove(id_of(0)));
+    for (std::uint64_t i = 0; i < 8; ++i) REQUIRE(store->remove(id_of(i)));
     CHECK(keep(*store, 0, 2));
   }
   library.options.max_pages = 0;
@@ -220,11 +220,11 @@ TEST_CASE("a disk that takes no more bytes gives an error, and nothing is lost",
   }
   const int failed = in_child([&] {
     std::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
-    const rlimit limit{300'000, 300'000};
+    const rlimit limit{1'000'000, 1'000'000};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     const auto store = SqliteStore::open(library.options);
     if (!store) return 2;
-    const auto large = keep(**store, 50, 1, 100'000);  // 400 kB in one file
+    const auto large = keep(**store, 50, 1, 300'000);  // 1.2 MB in one file
     if (large || large.error().status != Status::kIo) return 3;
     for (std::uint64_t i = 0; i < 1000; ++i) {
       const auto version = keep(**store, i, 2, 5000);
@@ -248,7 +248,7 @@ TEST_CASE("a disk that takes no more bytes gives an error, and nothing is lost",
   CHECK(newer > 0);
   CHECK(store->check()->database.empty());
   CHECK(library.blob_count() == 0);
-  CHECK(keep(*store, 50, 1, 100'000));
+  CHECK(keep(*store, 50, 1, 300'000));
 }
 
 TEST_CASE("a library that may not be written is read, and a put says why it cannot be", "[store][sqlite][read_only]") {

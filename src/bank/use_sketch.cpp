@@ -114,22 +114,33 @@ void UseSketch::halve() noexcept {
   counted_.store(0, std::memory_order_relaxed);
 }
 
-std::vector<std::string> UseSketch::top(std::size_t limit) const {
+void UseSketch::seed(std::string_view id, std::uint32_t count) noexcept {
+  if (count == 0 || id.empty() || id.size() > cache::kMaxIdBytes) return;
+  const std::uint64_t hash = hash_bytes(id, kSeed);
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(count, kCounter); ++i) add(hash);
+  while (list_taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  offer(id, hash, count);
+  list_taken_.clear(std::memory_order_release);
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> UseSketch::counts(std::size_t limit) const {
   std::vector<Candidate> candidates(kTop);
   while (list_taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
   std::copy_n(candidates_.get(), candidate_count_, candidates.begin());
   candidates.resize(candidate_count_);
   list_taken_.clear(std::memory_order_release);
-  std::vector<std::pair<std::uint32_t, std::string>> found;
+  std::vector<std::pair<std::string, std::uint32_t>> found;
   for (const Candidate& candidate : candidates) {
-    found.emplace_back(candidate.count, std::string(candidate.id.data(), candidate.id_bytes));
+    found.emplace_back(std::string(candidate.id.data(), candidate.id_bytes), candidate.count);
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
+std::vector<std::string> UseSketch::top(std::size_t limit) const {
   std::vector<std::string> ids;
-  for (auto& [count, id] : found) {
-    if (ids.size() == limit) break;
-    ids.push_back(std::move(id));
-  }
+  for (auto& [id, count] : counts(limit)) ids.push_back(std::move(id));
   return ids;
 }
 

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "timbre/cache/entry_table.hpp"
@@ -43,6 +44,11 @@ class UseSketch {
 
   /// The `limit` ids that were used most, most used first; at most kTop.
   [[nodiscard]] std::vector<std::string> top(std::size_t limit) const;
+  /// The same, with how often each was drawn, less what has faded.
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint32_t>> counts(std::size_t limit) const;
+
+  /// As if this id had been drawn `count` times.
+  void seed(std::string_view id, std::uint32_t count) noexcept;
 
   /// About how often an id was drawn lately, 0..15.
   [[nodiscard]] std::uint32_t estimate(std::string_view id) const noexcept;

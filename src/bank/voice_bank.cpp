@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -185,7 +186,7 @@ Result<void> VoiceBank::release_on(VoiceLease& lease, device::Stream stream) {
 // ---- Writing
 
 Result<store::Version> VoiceBank::put(std::string_view id, voice::VoiceRecord record,
-                                      std::optional<store::Expected> expected) {
+                                      std::optional<store::Expected> expected, store::VoiceStore* into) {
   if (Result<void> valid = check_id(id); !valid) return std::move(valid).error();
   if (Result<void> checked = voice::check(record); !checked) {
     return Error{checked.error().status, fmt::format("voice '{}': {}", id, checked.error().message)};
@@ -194,7 +195,7 @@ Result<store::Version> VoiceBank::put(std::string_view id, voice::VoiceRecord re
   std::vector<std::byte> row(layouts_.at(layout.number()).row_bytes);
   voice::pack(record, layouts_.at(layout.number()), row);
   Announced announced(flights_, id);
-  Result<store::Version> version = store_.put(id, std::move(record), expected);
+  Result<store::Version> version = (into == nullptr ? store_ : *into).put(id, std::move(record), expected);
   // Also after an error: it may have been written, and a conflict says that somebody else has.
   const bool was_there = flights_.invalidate(id, &announced.write, cache::EvictionCause::kReplaced);
   if (!version) return version;
@@ -279,6 +280,18 @@ PrefetchReport VoiceBank::prefetch_top(std::size_t count, Clock::time_point dead
   const std::vector<std::string> top = uses_.top(count);
   const std::vector<std::string_view> ids(top.begin(), top.end());
   return prefetch(ids, deadline);
+}
+
+std::vector<store::UseCount> VoiceBank::uses() const {
+  std::vector<store::UseCount> uses;
+  for (auto& [id, count] : uses_.counts(UseSketch::kTop)) uses.push_back({std::move(id), count});
+  return uses;
+}
+
+void VoiceBank::seed_uses(std::span<const store::UseCount> uses) {
+  for (const store::UseCount& use : uses) {
+    uses_.seed(use.id, static_cast<std::uint32_t>(std::min<std::uint64_t>(use.count, UINT32_MAX)));
+  }
 }
 
 void VoiceBank::poll(Clock::time_point deadline) {

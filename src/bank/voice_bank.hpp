@@ -135,8 +135,10 @@ class VoiceBank {
   /// Stores a voice and shows it. Errors: kInvalidArgument (a record that no check passes, an id as above), kConflict,
   /// the store's. After an error other than these nobody knows whether the store has it; the tiers have neither
   /// version.
+  /// @param into  the store that keeps it, of whose voices the bank's store gives; null: the bank's store itself.
   [[nodiscard]] Result<store::Version> put(std::string_view id, voice::VoiceRecord record,
-                                           std::optional<store::Expected> expected = {});
+                                           std::optional<store::Expected> expected = {},
+                                           store::VoiceStore* into = nullptr);
 
   /// Errors: kNotFound; the store's.
   [[nodiscard]] Result<void> remove(std::string_view id);
@@ -155,6 +157,10 @@ class VoiceBank {
   PrefetchReport prefetch(std::span<const std::string_view> ids, Clock::time_point deadline);
   /// The same for the `count` voices that were used most (at most 256).
   PrefetchReport prefetch_top(std::size_t count, Clock::time_point deadline);
+
+  /// The voices that were used most, at most 256, with counts that fade; and the same of an earlier run, to begin with.
+  [[nodiscard]] std::vector<store::UseCount> uses() const;
+  void seed_uses(std::span<const store::UseCount> uses);
 
   /// Background work, until `deadline` at most: loads that nobody waits for, leases given back on streams.
   void poll(Clock::time_point deadline);

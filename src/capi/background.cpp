@@ -6,7 +6,6 @@
 namespace timbre::capi {
 namespace {
 
-constexpr std::chrono::seconds kRest{1};           // the governor reads as often
 constexpr std::chrono::milliseconds kStretch{50};  // how long stop() may wait
 constexpr std::size_t kMaxThreadNameBytes = 15;
 
@@ -46,7 +45,7 @@ void Background::run() noexcept {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      if (!has_more) changed_.wait_for(lock, kRest, [this] { return woken_ || stopping_; });
+      if (!has_more) changed_.wait_for(lock, tiers_->rest(), [this] { return woken_ || stopping_; });
       if (stopping_) return;
       woken_ = false;
     }

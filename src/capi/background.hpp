@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Background: the engine's thread that sizes the cache and ends loads that nobody waits for.
+// Background: the engine's thread that sizes the cache, ends loads that nobody waits for, and looks after the store.
 //
-// Threads this may start: one, which sleeps but for a moment each second, unless it is woken.
+// Threads this may start: one, which sleeps but for a moment each second (four times a second where others may write to
+// the store), unless it is woken.
 #pragma once
 
 #include <condition_variable>

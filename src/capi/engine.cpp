@@ -28,6 +28,7 @@ timbre_engine_config default_config() {
   config.device_cache_bytes = TIMBRE_AUTO_U64;
   config.host_cache_bytes = TIMBRE_AUTO_U64;
   config.background = 1;
+  config.preheat_count = TIMBRE_AUTO_U64;
   return config;
 }
 
@@ -54,9 +55,17 @@ Result<void> check_precision(std::int32_t precision) {
   return invalid(fmt::format("precision {} is unknown", precision));
 }
 
-Result<void> check_store(const std::string& store) {
-  if (store.empty() || store == "memory:") return {};
-  return Error{Status::kUnsupported, fmt::format("store '{}': this version keeps voices in 'memory:' only", store)};
+Result<void> read_store(const timbre_engine_config& config, KeeperOptions& options) {
+  Result<std::string> address = read_text(config.store, "store");
+  if (!address) return std::move(address).error();
+  if (!address->empty()) options.address = std::move(*address);
+  if (config.preheat_count != TIMBRE_AUTO_U64) {
+    if (config.preheat_count > bank::UseSketch::kTop) {
+      return invalid(fmt::format("preheat_count {} is above {}", config.preheat_count, bank::UseSketch::kTop));
+    }
+    options.preheat_count = config.preheat_count;
+  }
+  return check_address(options.address);
 }
 
 Result<void> read_worker(const timbre_engine_config& config, speech::Executor::Options& worker) {
@@ -121,9 +130,7 @@ Result<EngineOptions> read_config(const timbre_engine_config* given) {
   if (!fell_back) return std::move(fell_back).error();
   options.fell_back = *fell_back;
   if (Result<void> checked = check_precision(config->precision); !checked) return std::move(checked).error();
-  Result<std::string> store = read_text(config->store, "store");
-  if (!store) return std::move(store).error();
-  if (Result<void> checked = check_store(*store); !checked) return std::move(checked).error();
+  if (Result<void> read = read_store(*config, options.tiers.store); !read) return std::move(read).error();
   if (Result<void> read = read_worker(*config, options.worker); !read) return std::move(read).error();
   if (Result<void> read = read_cache(*config, options); !read) return std::move(read).error();
   Result<std::string> library = read_text(config->espeak_library, "espeak_library");

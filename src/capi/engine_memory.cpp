@@ -6,6 +6,12 @@
 #include "timbre/c/engine.h"
 
 namespace timbre::capi {
+
+template <>
+inline constexpr std::uint32_t kFirstSize<timbre_stats> = offsetof(timbre_stats, store_changes);
+template <>
+inline constexpr std::uint32_t kFirstSize<timbre_health> = offsetof(timbre_health, store_read_only);
+
 namespace {
 
 using std::chrono::steady_clock;
@@ -47,11 +53,16 @@ timbre_stats stats_of(VoiceTiers& voices) {
   stats.negative_hits = bank.negative_hits;
   stats.refused_records = bank.refused_records;
   stats.written_exports = voices.written_exports();
+  const KeeperFacts store = voices.keeper().facts();
+  stats.store_changes = store.changes;
+  stats.store_damaged_loads = store.library.damaged_loads;
+  stats.store_log_bytes = store.library.log_bytes;
+  stats.store_pending_erasures = store.library.pending_erasures;
   return stats;
 }
 
-timbre_health health_of(bank::Governor& governor) {
-  const bank::GovernorHealth now = governor.health();
+timbre_health health_of(VoiceTiers& voices) {
+  const bank::GovernorHealth now = voices.governor().health();
   timbre_health health{};
   const cache::BudgetReason reason = now.decision.reason;
   health.memory_unreadable = reason == cache::BudgetReason::kImpossible ||
@@ -79,6 +90,11 @@ timbre_health health_of(bank::Governor& governor) {
   health.shrinks = now.shrinks;
   health.grows = now.grows;
   health.floor_hits = now.floor_hits;
+  const KeeperFacts store = voices.keeper().facts();
+  health.store_read_only = store.library.is_read_only ? 1 : 0;
+  health.store_log_over_limit = store.library.log_over_limit ? 1 : 0;
+  health.store_failures = store.failures;
+  health.store_look_age_ms = store.last_look ? age_ms(*store.last_look) : TIMBRE_AUTO_U64;
   return health;
 }
 
@@ -136,7 +152,7 @@ timbre_status timbre_engine_health(timbre_engine* engine, timbre_health* out_hea
   return guard([&]() -> Result<void> {
     Result<std::shared_ptr<EngineState>> state = open_engine(engine);
     if (!state) return std::move(state).error();
-    return write_struct(out_health, health_of((*state)->voices().governor()), "out_health");
+    return write_struct(out_health, health_of((*state)->voices()), "out_health");
   });
 }
 

@@ -11,7 +11,9 @@ EngineState::EngineState(EngineOptions options) : options_(std::move(options)) {
 
 Result<std::shared_ptr<EngineState>> EngineState::start(EngineOptions options) {
   std::shared_ptr<EngineState> state(new EngineState(std::move(options)));
-  Result<std::shared_ptr<VoiceTiers>> voices = VoiceTiers::make(state->options_.tiers);
+  TiersOptions tiers = state->options_.tiers;
+  tiers.store.warning = [log = state->log_](std::string line) { log->add(LogLevel::kWarning, std::move(line)); };
+  Result<std::shared_ptr<VoiceTiers>> voices = VoiceTiers::make(tiers);
   if (!voices) return std::move(voices).error();
   state->voices_ = std::move(*voices);
   state->leases_ = LeaseBook::make(state->voices_);
@@ -50,6 +52,7 @@ void EngineState::close() {
   }
   if (executor_) executor_->stop();
   if (background_) background_->stop();
+  if (voices_) voices_->keeper().keep_uses(voices_->bank());
 }
 
 void EngineState::stop_at_exit() noexcept {

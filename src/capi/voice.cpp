@@ -126,7 +126,7 @@ Result<timbre_voice_explanation> explain(VoiceTiers& voices, std::string_view id
     tell_tier(report.device, TIMBRE_TIER_DEVICE, out);
   } else if (report.host && report.host->is_there) {
     tell_tier(*report.host, TIMBRE_TIER_HOST, out);
-  } else if (Result<void> told = tell_store(voices.store(), id, out); !told) {
+  } else if (Result<void> told = tell_store(voices.keeper().store(), id, out); !told) {
     return std::move(told).error();
   }
   return out;
@@ -157,7 +157,6 @@ timbre_status timbre_voice_put(timbre_engine* engine, const char* id, const timb
     if (!state) return std::move(state).error();
     Result<std::string> name = read_voice_id(id);
     if (!name) return std::move(name).error();
-    // With the memory store every voice is ephemeral.
     Result<timbre_voice_put_options> options =
         given == nullptr ? default_put_options() : read_struct(given, default_put_options(), "options");
     if (!options) return std::move(options).error();
@@ -166,7 +165,9 @@ timbre_status timbre_voice_put(timbre_engine* engine, const char* id, const timb
     if (Result<void> fit = check_loaded_model(**state, *name, *owned); !fit) return fit;
     std::optional<timbre::store::Expected> expected;
     if (options->expected_version != TIMBRE_AUTO_U64) expected = {options->expected_version, std::nullopt};
-    const Result<timbre::store::Version> version = (*state)->voices().bank().put(*name, std::move(*owned), expected);
+    VoiceTiers& voices = (*state)->voices();
+    timbre::store::VoiceStore* const into = options->ephemeral != 0 ? &voices.keeper().ephemeral() : nullptr;
+    const Result<timbre::store::Version> version = voices.bank().put(*name, std::move(*owned), expected, into);
     if (!version) return version.error();
     if (out_version != nullptr) *out_version = version->sequence;
     return {};

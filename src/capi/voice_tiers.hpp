@@ -3,17 +3,21 @@
 // VoiceTiers: where an engine's voices are: the store, the cache in the device's memory over it, and the governor that
 // sizes the cache. Speech takes its voices from here.
 //
-// Invariant: leases keep it alive beyond the engine. After close() nothing is loaded any more.
+// Invariants
+//   * Leases keep it alive beyond the engine. After close() nothing is loaded any more.
+//   * What others write to the store is seen by the next work(): no cached voice outlives that.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "bank/governor.hpp"
 #include "bank/lease_source.hpp"
 #include "bank/voice_bank.hpp"
-#include "store/memory_store.hpp"
+#include "capi/store_keeper.hpp"
 #include "timbre/device/host_device.hpp"
 
 namespace timbre::capi {
@@ -21,16 +25,17 @@ namespace timbre::capi {
 struct TiersOptions {
   std::optional<std::uint64_t> device_cache_bytes;  ///< nothing: what free memory allows
   cache::PolicyKind policy = cache::PolicyKind::kAuto;
+  KeeperOptions store;
 };
 
 /// Thread safety: all members from any thread.
 class VoiceTiers {
  public:
-  /// Errors: kOutOfMemory.
+  /// Errors: kOutOfMemory; those of the store's opening.
   static Result<std::shared_ptr<VoiceTiers>> make(const TiersOptions& options);
 
   [[nodiscard]] bank::VoiceBank& bank() { return *bank_; }
-  [[nodiscard]] store::VoiceStore& store() { return store_; }
+  [[nodiscard]] StoreKeeper& keeper() { return *keeper_; }
   [[nodiscard]] bank::Governor& governor() { return *governor_; }
   [[nodiscard]] device::Device& device() { return *device_; }
   /// Where speech gets its voices.
@@ -40,9 +45,11 @@ class VoiceTiers {
   [[nodiscard]] bank::Wait wait_until(bank::Clock::time_point deadline) const { return {deadline, &closed_}; }
   void close() { closed_.store(true); }
 
-  /// Readings, loads that nobody waits for, leases given back on streams. @return whether something was left at the
-  /// deadline.
+  /// Readings, loads that nobody waits for, leases given back on streams, what others have written to the store.
+  /// @return whether something was left at the deadline.
   bool work(bank::Clock::time_point deadline);
+  /// How long work() may rest.
+  [[nodiscard]] std::chrono::milliseconds rest() const;
 
   /// An export whose bytes were changed: the voice goes from the cache.
   void drop_written(std::string_view id);
@@ -53,7 +60,7 @@ class VoiceTiers {
 
   std::atomic<bool> closed_{false};
   std::atomic<std::uint64_t> written_exports_{0};
-  store::MemoryStore store_;
+  std::unique_ptr<StoreKeeper> keeper_;
   std::unique_ptr<device::HostDevice> device_;
   std::unique_ptr<bank::VoiceBank> bank_;
   std::unique_ptr<bank::Governor> governor_;

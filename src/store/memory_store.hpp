@@ -19,6 +19,9 @@ namespace timbre::store {
 /// None of its members blocks beyond its mutex; a load is done at its first pump.
 class MemoryStore final : public VoiceStore {
  public:
+  /// @param last_sequence  versions begin above it.
+  explicit MemoryStore(std::uint64_t last_sequence = 0) : last_sequence_(last_sequence) {}
+
   [[nodiscard]] Result<std::unique_ptr<VoiceLoad>> begin_load(std::string_view id) override;
   Result<Version> put(std::string_view id, voice::VoiceRecord record, std::optional<Expected> expected = {}) override;
   Result<void> remove(std::string_view id) override;
@@ -32,7 +35,7 @@ class MemoryStore final : public VoiceStore {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, StoredVoice, std::less<>> voices_;
-  std::uint64_t last_sequence_ = 0;
+  std::uint64_t last_sequence_;
 };
 
 }  // namespace timbre::store

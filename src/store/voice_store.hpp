@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,18 @@ class VoiceLoad {
   [[nodiscard]] virtual Result<std::optional<StoredVoice>> pump(Deadline deadline) = 0;
 };
 
+/// What others have written since somebody last asked.
+struct Changes {
+  bool is_everything = false;    ///< nobody can tell: any voice may be another now
+  std::vector<std::string> ids;  ///< put or removed
+};
+
+/// How often a voice was used, in whatever unit its counter has.
+struct UseCount {
+  std::string id;
+  std::uint64_t count = 0;
+};
+
 /// Thread safety: all members from any thread.
 class VoiceStore {
  public:
@@ -80,6 +93,20 @@ class VoiceStore {
   /// Up to `limit` ids in byte order that begin with `prefix` and come after `cursor` (empty = from the start).
   [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view prefix, std::string_view cursor,
                                                               std::size_t limit) = 0;
+
+  // What only stores have that outlive this process or that others write to.
+
+  /// Whether others may write to it, so that changes() has to be asked several times a second.
+  [[nodiscard]] virtual bool is_shared() const { return false; }
+  /// What others have put or removed since the last call that succeeded, or since the store was opened. Cheap where
+  /// nothing was.
+  [[nodiscard]] virtual Result<Changes> changes() { return Changes{}; }
+  /// Work that is nobody's in particular, for a background thread; cheap where there is none.
+  [[nodiscard]] virtual Result<void> maintain() { return {}; }
+  /// Adds to the counts that most_used() goes by, which outlive the process.
+  [[nodiscard]] virtual Result<void> add_uses(std::span<const UseCount>) { return {}; }
+  /// Up to `limit` voices that were used most, with most uses first.
+  [[nodiscard]] virtual Result<std::vector<UseCount>> most_used(std::size_t) { return std::vector<UseCount>(); }
 };
 
 }  // namespace timbre::store

@@ -124,9 +124,11 @@ TEST_CASE("a configuration that cannot be had is refused with the reason", "[cap
     expected = TIMBRE_ERR_UNSUPPORTED;
   }
   SECTION("store") {
-    config.store = "sqlite:voices.db";
+    config.store = "redis://localhost";
     expected = TIMBRE_ERR_UNSUPPORTED;
   }
+  SECTION("store without a file") { config.store = "sqlite:"; }
+  SECTION("more to preheat than is remembered") { config.preheat_count = 257; }
   REQUIRE(timbre_engine_create(&config, &engine) == expected);
   REQUIRE(engine == nullptr);
   REQUIRE(std::strlen(timbre_last_error()) > 10);

@@ -28,7 +28,7 @@ def test_all_options_reach_the_library():
         assert engine.load_model("tone:").info.device == "cpu"
 
 
-@pytest.mark.parametrize("store", ["sqlite:voices.db", "redis://localhost", "nonsense"])
+@pytest.mark.parametrize("store", ["redis://localhost", "nonsense"])
 def test_other_stores_are_unsupported(store):
     with raises(Status.UNSUPPORTED, store.split(":")[0]):
         timbre.Engine(store=store)

@@ -54,6 +54,7 @@ class EngineConfig(Struct):
         ("host_cache_bytes", c_uint64),
         ("policy", c_char_p),
         ("background", c_int32),
+        ("preheat_count", c_uint64),
     ]
 
 
@@ -84,6 +85,10 @@ class Stats(Struct):
         ("negative_hits", c_uint64),
         ("refused_records", c_uint64),
         ("written_exports", c_uint64),
+        ("store_changes", c_uint64),
+        ("store_damaged_loads", c_uint64),
+        ("store_log_bytes", c_uint64),
+        ("store_pending_erasures", c_uint64),
     ]
 
 
@@ -109,6 +114,10 @@ class Health(Struct):
         ("shrinks", c_uint64),
         ("grows", c_uint64),
         ("floor_hits", c_uint64),
+        ("store_read_only", c_int32),
+        ("store_log_over_limit", c_int32),
+        ("store_failures", c_uint64),
+        ("store_look_age_ms", c_uint64),
     ]
 
 

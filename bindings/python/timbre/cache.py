@@ -36,6 +36,10 @@ class Stats:
     negative_hits: int  # misses answered without a read, because the voice was looked for within the last second
     refused_records: int
     written_exports: int  # exported voices that somebody wrote into
+    store_changes: int  # voices that other processes have put or removed
+    store_damaged_loads: int  # loads that found damage
+    store_log_bytes: int  # of the store's write-ahead log
+    store_pending_erasures: int  # removals whose bytes are still in that log, because a reader needs it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +65,10 @@ class Health:
     shrinks: int
     grows: int
     floor_hits: int
+    store_read_only: bool
+    store_log_over_limit: bool  # the store's log is above 64 MiB, because a reader needs it
+    store_failures: int  # background work on the store that failed; the log tells why
+    store_look_age: Optional[float]  # seconds since others' writes were last looked for; None: nobody else writes
 
 
 class Prefetched(NamedTuple):
@@ -96,6 +104,9 @@ def read_health(health: _abi.Health) -> Health:
     facts["memory_unreadable"] = bool(health.memory_unreadable)
     facts["cap_bytes"] = _known(health.cap_bytes)
     facts["change_age"] = _seconds(health.change_age_ms)
+    facts["store_read_only"] = bool(health.store_read_only)
+    facts["store_log_over_limit"] = bool(health.store_log_over_limit)
+    facts["store_look_age"] = _seconds(health.store_look_age_ms)
     facts["reason"] = (health.reason or b"").decode("utf-8", "replace")
     facts["change_reason"] = (health.change_reason or b"").decode("utf-8", "replace")
     return Health(**facts)

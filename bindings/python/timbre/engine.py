@@ -32,7 +32,8 @@ class Engine(Owner):
     models and utterances are asked for then raises CLOSED.
 
     threads                1..256 compute threads; None: the cores this process may use, at most 4.
-    store                  where voices are kept: "memory:".
+    store                  where voices are kept: "memory:", or "sqlite:PATH", a library on disk that several engines and
+                           processes may use at once.
     precision              "auto", "fp32" or "bf16".
     device                 "auto", "cpu", "cuda", "cuda:N".
     allow_device_fallback  a missing device falls back to the CPU (`model.info.device` tells) instead of an error.
@@ -42,7 +43,8 @@ class Engine(Owner):
     device_cache_bytes     the most bytes of device memory that cached voices may take; None: what free memory allows.
     host_cache_bytes       the same for host memory; with device "cpu" the two are one, and this must be None.
     policy                 which voice goes when room is needed: "lru", "lfu", "s3fifo", "auto".
-    background             False: no thread of the engine looks after the cache; the host calls `poll`.
+    background             False: no thread of the engine looks after cache and store; the host calls `poll`.
+    preheat                how many of the voices that were used most in earlier runs are loaded at the start, 0..256.
     espeak_library         the phonemizer's library; espeak_data: the folder that holds espeak-ng-data.
     """
 
@@ -57,6 +59,7 @@ class Engine(Owner):
         host_cache_bytes: Optional[int] = None,
         policy: str = "auto",
         background: bool = True,
+        preheat: Optional[int] = None,
         allow_device_fallback: bool = False,
         thread_name: Optional[str] = None,
         thread_nice: Optional[int] = None,
@@ -76,6 +79,8 @@ class Engine(Owner):
         config.host_cache_bytes = _bytes("host_cache_bytes", host_cache_bytes)
         config.policy = _convert.string("policy", policy)
         config.background = 1 if background else 0
+        if preheat is not None:
+            config.preheat_count = _convert.integer("preheat", preheat, 0, 256)
         config.thread_name = _convert.optional_string("thread_name", thread_name)
         if thread_nice is not None:
             config.thread_nice = _convert.integer("thread_nice", thread_nice, -20, 19)

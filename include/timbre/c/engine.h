@@ -28,7 +28,8 @@ typedef struct timbre_engine timbre_engine;
 
 /**
  * How an engine is made. Threads it may start: one worker, named `thread_name`, and `thread_count - 1` OpenMP helpers;
- * and unless `background` is 0 one that sleeps but for a moment each second, named as the worker with "-bg" behind it.
+ * and unless `background` is 0 one that sleeps but for a moment each second (each 250 ms with a store on disk), named
+ * as the worker with "-bg" behind it.
  */
 typedef struct timbre_engine_config {
   uint32_t struct_size;
@@ -41,8 +42,8 @@ typedef struct timbre_engine_config {
   int32_t allow_device_fallback;
   /** TIMBRE_PRECISION_*. This version computes in fp32; BF16 answers TIMBRE_ERR_UNSUPPORTED. */
   int32_t precision;
-  /** Where voices are kept: "memory:". Other addresses answer TIMBRE_ERR_UNSUPPORTED in this version. NULL = "memory:".
-   */
+  /** Where voices are kept: "memory:" (gone with the engine), or "sqlite:PATH", a library on disk that several engines
+   * and processes may use at once (docs/store.md). Other addresses are TIMBRE_ERR_UNSUPPORTED. NULL = "memory:". */
   const char *store;
   /** Name of the worker thread, at most 15 bytes. NULL = "timbre". */
   const char *thread_name;
@@ -63,8 +64,11 @@ typedef struct timbre_engine_config {
   /** Which voice goes when room is needed: "lru", "lfu", "s3fifo", "auto". NULL = "auto". docs/cache-policies.md. */
   const char *policy;
   /** 1 (default): a thread of the engine sizes the cache and ends loads that nobody waits for. 0: the host calls
-   * timbre_engine_poll for that. */
+   * timbre_engine_poll for that. What other processes write to the store is seen through one of the two. */
   int32_t background;
+  /** How many of the voices that were used most in earlier runs are loaded at the start, in the background; at most
+   * 256. TIMBRE_AUTO_U64: 64. */
+  uint64_t preheat_count;
 } timbre_engine_config;
 
 /** Writes the defaults into the first `struct_size` bytes of `config`. @return TIMBRE_OK or INVALID_ARGUMENT. */
@@ -77,7 +81,8 @@ TIMBRE_API timbre_status timbre_engine_config_init(timbre_engine_config *config,
  *
  * @param config     NULL for the defaults.
  * @param out_engine owned by the caller, given back by timbre_engine_destroy.
- * @return TIMBRE_OK; INVALID_ARGUMENT; NO_DEVICE; UNSUPPORTED; OUT_OF_MEMORY.
+ * @return TIMBRE_OK; INVALID_ARGUMENT; NO_DEVICE; UNSUPPORTED; OUT_OF_MEMORY; of a store on disk also NOT_FOUND, IO,
+ *         FORMAT (the file is something else), TIMEOUT (others hold it).
  */
 TIMBRE_API timbre_status timbre_engine_create(const timbre_engine_config *config, timbre_engine **out_engine);
 
@@ -153,6 +158,12 @@ typedef struct timbre_stats {
   /** Records of the store that did not pass their checks; exported rows that somebody wrote into. */
   uint64_t refused_records;
   uint64_t written_exports;
+  /** Of a store on disk, else 0: voices that other processes have put or removed; loads that found damage; bytes of its
+   * write-ahead log; removals whose bytes are still in that log, because a reader needs it. */
+  uint64_t store_changes;
+  uint64_t store_damaged_loads;
+  uint64_t store_log_bytes;
+  uint64_t store_pending_erasures;
 } timbre_stats;
 
 /**
@@ -192,6 +203,14 @@ typedef struct timbre_health {
   uint64_t grows;
   /** Readings that allowed less than leases hold. */
   uint64_t floor_hits;
+  /** 1: the store on disk can only be read. */
+  int32_t store_read_only;
+  /** 1: its log is above 64 MiB, because a reader needs it. */
+  int32_t store_log_over_limit;
+  /** Background work on the store that failed; the log tells why. */
+  uint64_t store_failures;
+  /** How long ago others' writes were last looked for with success; TIMBRE_AUTO_U64: nobody else writes. */
+  uint64_t store_look_age_ms;
 } timbre_health;
 
 /**

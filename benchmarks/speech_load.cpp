@@ -3,8 +3,9 @@
 // What timbre costs its host under load, through the C ABI, one measure a run, its figures as one line of JSON:
 //
 //   timbre-speech-load MODEL THREADS callers   8 utterances at once, and the same 8 one after another, in turns
-//   timbre-speech-load MODEL THREADS cpu       CPU seconds with an utterance open, read at once and as it plays, and
-//   idle timbre-speech-load MODEL THREADS growth [UTTERANCES]   resident size over utterances of 200 distinct lengths
+//   timbre-speech-load MODEL THREADS cpu       CPU seconds: an utterance read at once, read as it plays, and none
+//   timbre-speech-load MODEL THREADS growth [UTTERANCES]   resident size over utterances of 200 distinct lengths
+//   timbre-speech-load MODEL THREADS lengths   the first 100 utterances after a warm-up, all of different lengths
 //
 // scripts/compare-peers runs them. Everything is spoken with the default seed.
 #include <sys/resource.h>
@@ -188,14 +189,41 @@ void growth(const timbre::Model& model, int utterances) {
               utterances, std::min(kLengths, lengths.size()), before, resident_mb(), highest);
 }
 
+/// What the first utterance of each length costs beside later ones of it.
+void lengths(const timbre::Model& model) {
+  constexpr std::size_t kNew = 100;
+  constexpr int kLater = 5;
+  const std::vector<std::int32_t> sentence = model.tokenize(kSentence).ids();
+  if (sentence.size() < 3) throw std::runtime_error("the model makes no ids of the sentence");
+  const auto timed = [&](std::size_t i) {
+    const std::vector<std::int32_t> ids = ids_of_length(sentence, kShortestIds + 3 * i);
+    const auto begin = Clock::now();
+    timbre::Speech speech = model.speak(timbre::Request(ids));
+    drain(speech);
+    return seconds_since(begin);
+  };
+  std::vector<double> first;
+  for (std::size_t i = 0; i < kNew; ++i) first.push_back(timed(i));
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < kNew; ++i) {
+    std::vector<double> later;
+    for (int round = 0; round < kLater; ++round) later.push_back(timed(i));
+    ratios.push_back(first[i] / median(later));
+  }
+  std::sort(ratios.begin(), ratios.end());
+  std::printf(R"({"lengths": %zu, "p50": %.4f, "p99": %.4f, "most": %.4f})"
+              "\n",
+              kNew, median(ratios), ratios[kNew * 99 / 100 - 1], ratios.back());
+}
+
 int run(int argc, char** argv) {
   const std::string_view measure(argv[3]);
   const int utterances = argc == 5 ? std::atoi(argv[4]) : 1000;
-  const bool known = measure == "callers" || measure == "cpu" || measure == "growth";
+  const bool known = measure == "callers" || measure == "cpu" || measure == "growth" || measure == "lengths";
   const int threads = std::atoi(argv[2]);
   if (!known || threads < 1 || (argc == 5 && (measure != "growth" || utterances <= kNotCounted))) {
     std::fputs(
-        "timbre-speech-load: expected threads above 0, a measure (callers, cpu, growth), and for growth more "
+        "timbre-speech-load: expected threads above 0, a measure (callers, cpu, growth, lengths), and for growth more "
         "than 50 utterances\n",
         stderr);
     return 2;
@@ -207,6 +235,7 @@ int run(int argc, char** argv) {
   if (measure == "callers") callers(model);
   if (measure == "cpu") cpu(model);
   if (measure == "growth") growth(model, utterances);
+  if (measure == "lengths") lengths(model);
   return 0;
 }
 
@@ -214,7 +243,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc != 4 && argc != 5) {
-    std::fputs("usage: timbre-speech-load MODEL THREADS callers|cpu|growth [UTTERANCES]\n", stderr);
+    std::fputs("usage: timbre-speech-load MODEL THREADS callers|cpu|growth|lengths [UTTERANCES]\n", stderr);
     return 2;
   }
   try {

@@ -22,6 +22,7 @@ MEASURES = {  # name: title, function of the setting
     "callers": ("Callers at once", load.callers),
     "cpu": ("CPU seconds", load.cpu),
     "growth": ("Growth of memory", load.growth),
+    "lengths": ("New lengths", load.lengths),
     "live": ("Live streams", live.measure),
 }
 

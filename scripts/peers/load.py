@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures of timbre alone, made by benchmarks/speech_load.cpp: callers at once, CPU seconds, growth of memory."""
+"""Measures of timbre alone, made by benchmarks/speech_load.cpp: callers at once, CPU seconds, growth of memory, new
+lengths."""
 import json
 import subprocess
 import sys
@@ -37,3 +38,10 @@ def growth(setting):
                  "at the end", "at most", "growth"],
                 [["resident size"] + [f"{run[key]:.0f} MB" for key in ("after_first_mb", "end_mb", "highest_mb")]
                  + [f"{run['end_mb'] - run['after_first_mb']:.1f} MB"]]))
+
+
+def lengths(setting):
+    run = _run(setting, "lengths")
+    print(table([f"the first {run['lengths']} utterances, each of a new length, beside later ones of it (timbre, C)",
+                 "median", "99th percentile", "most"],
+                [["time / median of five later ones"] + [f"{run[key]:.2f}" for key in ("p50", "p99", "most")]]))

@@ -61,37 +61,49 @@ Result<void> SqliteStore::maintain() {
   const std::unique_lock care(care_mutex_, std::try_to_lock);
   if (!care) return {};  // somebody is at it
   const Clock::time_point now = Clock::now();
+  Result<void> done;
   if (pending_erasures_.load() > 0 && now >= next_erasure_) {
     next_erasure_ = now + kBetweenErasures;
-    const Result<WriteLock::Hold> hold = begin_write();
-    if (!hold) return hold.error();
-    const Result<bool> emptied = writer_->truncate_log(*hold);
-    if (!emptied) return emptied.error();
-    if (*emptied) pending_erasures_.store(0);
+    done = erase_log();
   }
-  if (now < next_minute_) return {};
-  const bool is_first = next_minute_ == Clock::time_point{};
-  next_minute_ = now + kBetweenTrims;
-  if (is_first) {
+  if (done && next_minute_ == Clock::time_point{}) {  // the first time; the library was swept when it was opened
+    next_minute_ = now + kBetweenTrims;
     next_sweep_ = now + kBetweenSweeps;
-    return {};
   }
-  {
-    const Result<WriteLock::Hold> hold = begin_write();
-    if (!hold) return hold.error();
-    if (Result<void> dropped = writer_->drop_old_changes(*hold, kChangeAge); !dropped) return dropped;
-    // A log that nobody has written to for a minute is emptied.
-    const int pages = writer_->log_pages();
-    const bool is_idle = pages > 0 && pages == log_pages_seen_;
-    log_pages_seen_ = pages;
-    if (is_idle) {
-      if (const Result<bool> emptied = writer_->truncate_log(*hold); !emptied) return emptied.error();
-    }
+  if (done && now >= next_minute_) {
+    next_minute_ = now + kBetweenTrims;
+    done = trim();
   }
-  if (now < next_sweep_) return {};
-  next_sweep_ = now + kBetweenSweeps;
-  const Result<std::uint64_t> swept = sweep();
-  if (!swept) return swept.error();
+  if (done && now >= next_sweep_) {
+    next_sweep_ = now + kBetweenSweeps;
+    const Result<std::uint64_t> swept = sweep();
+    if (!swept) done = swept.error();
+  }
+  // Others are writing: there is another time.
+  if (!done && done.error().status == Status::kTimeout) return {};
+  return done;
+}
+
+Result<void> SqliteStore::erase_log() {
+  const Result<WriteLock::Hold> hold = begin_care();
+  if (!hold) return hold.error();
+  const Result<bool> emptied = writer_->truncate_log(*hold);
+  if (!emptied) return emptied.error();
+  if (*emptied) pending_erasures_.store(0);
+  return {};
+}
+
+/// Changes that are old, and a log that nobody has written to for a minute.
+Result<void> SqliteStore::trim() {
+  const Result<WriteLock::Hold> hold = begin_care();
+  if (!hold) return hold.error();
+  if (Result<void> dropped = writer_->drop_old_changes(*hold, kChangeAge); !dropped) return dropped;
+  const int pages = writer_->log_pages();
+  const bool is_idle = pages > 0 && pages == log_pages_seen_;
+  log_pages_seen_ = pages;
+  if (!is_idle) return {};
+  const Result<bool> emptied = writer_->truncate_log(*hold);
+  if (!emptied) return emptied.error();
   return {};
 }
 

@@ -12,6 +12,7 @@ namespace timbre::store {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1};
+constexpr std::chrono::milliseconds kShortWait{50};
 constexpr std::uint64_t kLogLimitBytes = std::uint64_t{64} << 20U;
 constexpr int kFileAttempts = 3;  // a sweep may take a file before it is locked
 
@@ -77,9 +78,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteOptions& opti
   }
   if (!opened) return std::move(opened).error();
   if (Result<void> watched = store->watch(); !watched) return std::move(watched).error();
-  if (store->lock_) {
-    if (Result<std::uint64_t> swept = store->sweep(); !swept) return std::move(swept).error();
-  }
+  static_cast<void>(store->sweep().ok());  // else maintain() does it, and tells what is wrong
   return store;
 }
 
@@ -172,6 +171,11 @@ Result<WriteLock::Hold> SqliteStore::begin_write() {
   return hold;
 }
 
+Result<WriteLock::Hold> SqliteStore::begin_care() {
+  if (!lock_) return Error{Status::kIo, fmt::format("{}: this library can only be read", paths_.database)};
+  return lock_->take(Clock::now() + kShortWait);
+}
+
 Result<Version> SqliteStore::put(std::string_view id, voice::VoiceRecord record, std::optional<Expected> expected) {
   const Result<voice::EncodedRecord> encoded = voice::encode(record);
   if (!encoded) return Error{encoded.error().status, fmt::format("voice '{}': {}", id, encoded.error().message)};
@@ -230,7 +234,7 @@ Result<void> SqliteStore::remove(std::string_view id) {
 
 Result<void> SqliteStore::add_uses(std::span<const UseCount> uses) {
   if (uses.empty() || !lock_) return {};
-  Result<WriteLock::Hold> hold = begin_write();
+  Result<WriteLock::Hold> hold = begin_care();
   if (!hold) return std::move(hold).error();
   return writer_->add_uses(*hold, uses);
 }
@@ -238,12 +242,12 @@ Result<void> SqliteStore::add_uses(std::span<const UseCount> uses) {
 /// The voice is refused in any case.
 void SqliteStore::quarantine(std::string_view id, std::uint64_t sequence, std::string_view reason) {
   if (!lock_) return;
-  const Result<WriteLock::Hold> hold = begin_write();
+  const Result<WriteLock::Hold> hold = begin_care();
   if (hold) static_cast<void>(writer_->add_quarantine(*hold, id, sequence, reason).ok());
 }
 
 Result<std::uint64_t> SqliteStore::sweep() {
-  const Result<WriteLock::Hold> hold = begin_write();
+  const Result<WriteLock::Hold> hold = begin_care();
   if (!hold) return hold.error();
   Result<std::uint64_t> swept = writer_->sweep(*hold);
   if (swept) swept_files_.fetch_add(*swept, std::memory_order_relaxed);

@@ -91,11 +91,15 @@ class SqliteStore final : public VoiceStore {
   [[nodiscard]] Result<void> open_for_reading();
   [[nodiscard]] Result<void> watch();
   [[nodiscard]] Result<WriteLock::Hold> begin_write();
+  /// For what can be done later: waits for a moment only.
+  [[nodiscard]] Result<WriteLock::Hold> begin_care();
   [[nodiscard]] Result<std::vector<Version>> put_encoded(std::span<const std::string_view> ids,
                                                          std::span<const voice::EncodedRecord> records,
                                                          std::optional<Expected> expected);
   [[nodiscard]] Result<StoredVoice> load(std::string_view id);
   void quarantine(std::string_view id, std::uint64_t sequence, std::string_view reason);
+  [[nodiscard]] Result<void> erase_log();
+  [[nodiscard]] Result<void> trim();
   [[nodiscard]] Result<void> copy_to(const std::string& path, const Progress& progress);
   [[nodiscard]] Result<void> check_rows(LibraryReport& report, const Progress& progress);
 

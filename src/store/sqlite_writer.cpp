@@ -47,7 +47,9 @@ Result<void> SqliteWriter::prepare() {
       {&note_trim_, "UPDATE state SET trimmed = max(trimmed, ?1)"},
       {&drop_changes_, "DELETE FROM changes WHERE at < ?1 RETURNING sequence"},
       {&drop_uses_, "DELETE FROM uses WHERE id = ?1"},
-      {&add_uses_, "INSERT INTO uses(id, count) VALUES(?1, ?2) ON CONFLICT(id) DO UPDATE SET count = count + ?2"},
+      {&add_uses_,
+       "INSERT INTO uses(id, count) SELECT ?1, ?2 WHERE EXISTS(SELECT 1 FROM voices WHERE id = ?1) "
+       "ON CONFLICT(id) DO UPDATE SET count = count + ?2"},
       {&sum_uses_, "SELECT sum(count) FROM uses"},
       {&halve_uses_, "UPDATE uses SET count = count / 2"},
       {&cut_uses_,

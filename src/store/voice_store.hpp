@@ -103,7 +103,8 @@ class VoiceStore {
   [[nodiscard]] virtual Result<Changes> changes() { return Changes{}; }
   /// Work that is nobody's in particular, for a background thread; cheap where there is none.
   [[nodiscard]] virtual Result<void> maintain() { return {}; }
-  /// Adds to the counts that most_used() goes by, which outlive the process.
+  /// Adds to the counts that most_used() goes by, which outlive the process; of voices that are not there nothing is
+  /// kept.
   [[nodiscard]] virtual Result<void> add_uses(std::span<const UseCount>) { return {}; }
   /// Up to `limit` voices that were used most, with most uses first.
   [[nodiscard]] virtual Result<std::vector<UseCount>> most_used(std::size_t) { return std::vector<UseCount>(); }

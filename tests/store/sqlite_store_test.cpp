@@ -175,7 +175,7 @@ TEST_CASE("uses add up over restarts, fade, and go with their voice", "[store][s
   const std::vector<UseCount> some = {{id_of(1), 5}, {id_of(2), 9}};
   {
     const auto store = library.open();
-    REQUIRE(keep(*store, 2, 1));
+    for (const std::uint64_t number : {1, 2, 3}) REQUIRE(keep(*store, number, 1));
     REQUIRE(store->add_uses(some));
     REQUIRE(store->add_uses(std::vector<UseCount>{{id_of(1), 6}}));
   }
@@ -188,6 +188,8 @@ TEST_CASE("uses add up over restarts, fade, and go with their voice", "[store][s
   CHECK((*most)[1].count == 9);
   CHECK(store->most_used(1)->size() == 1);
   REQUIRE(store->remove(id_of(2)));
+  CHECK(store->most_used(9)->size() == 1);
+  REQUIRE(store->add_uses(some));  // somebody still counts it
   CHECK(store->most_used(9)->size() == 1);
   REQUIRE(store->add_uses(std::vector<UseCount>{{id_of(3), 70'000}}));
   CHECK(store->most_used(1)->front().count < 65'536);

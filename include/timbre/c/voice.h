@@ -82,13 +82,14 @@ TIMBRE_API timbre_status timbre_voice_put_options_init(timbre_voice_put_options 
  * @param out_version rises with each put; may be NULL.
  * @return TIMBRE_OK; INVALID_ARGUMENT (naming the tensor: not finite, wrong size, no tensors and no model, ...);
  *         MISMATCH where the model of that fingerprint is loaded in this engine and the record does not fit it;
- *         CONFLICT (another version is there than expected); OUT_OF_MEMORY; CLOSED. Any thread.
+ *         CONFLICT (another version is there than expected); OUT_OF_MEMORY; CLOSED; of a store on disk also IO (full,
+ *         read-only), FORMAT (damaged), TIMEOUT (others held it for 5 s). Any thread.
  */
 TIMBRE_API timbre_status timbre_voice_put(timbre_engine *engine, const char *id, const timbre_voice_record *record,
                                           const timbre_voice_put_options *options, uint64_t *out_version);
 
-/** Removes a voice. Utterances that run and leases keep it. @return TIMBRE_OK; NOT_FOUND; INVALID_ARGUMENT. Any thread.
- */
+/** Removes a voice, an ephemeral and a stored one. Utterances that run and leases keep it. @return TIMBRE_OK;
+ * NOT_FOUND; INVALID_ARGUMENT; of a store on disk also IO, FORMAT, TIMEOUT. Any thread. */
 TIMBRE_API timbre_status timbre_voice_remove(timbre_engine *engine, const char *id);
 
 /**

@@ -55,11 +55,15 @@ Result<std::unique_ptr<WriteLock>> WriteLock::open(const std::string& path) {
 WriteLock::~WriteLock() { close(descriptor_); }
 
 Result<WriteLock::Hold> WriteLock::take(Clock::time_point deadline) {
-  if (!mutex_.try_lock_until(deadline)) {
-    return Error{Status::kTimeout, fmt::format("{}: another thread held the write lock until the deadline", path_)};
+  {
+    std::unique_lock lock(mutex_);
+    if (!left_.wait_until(lock, deadline, [this] { return !is_inside_; })) {
+      return Error{Status::kTimeout, fmt::format("{}: another thread held the write lock until the deadline", path_)};
+    }
+    is_inside_ = true;
   }
   if (Result<void> taken = take_file(deadline); !taken) {
-    mutex_.unlock();
+    leave();
     return std::move(taken).error();
   }
   was_inside_ = true;
@@ -89,7 +93,15 @@ Result<void> WriteLock::take_file(Clock::time_point deadline) {
 
 void WriteLock::free() {
   set_lock(descriptor_, F_UNLCK, kWriter);
-  mutex_.unlock();
+  leave();
+}
+
+void WriteLock::leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_inside_ = false;
+  }
+  left_.notify_one();
 }
 
 }  // namespace timbre::store

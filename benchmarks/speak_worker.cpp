@@ -4,7 +4,6 @@
 // answers with one line of figures. The protocol stands in scripts/peers/worker.py.
 //
 //   timbre-speak-worker MODEL THREADS
-#include <sys/resource.h>
 
 #include <array>
 #include <chrono>
@@ -14,22 +13,16 @@
 #include <iostream>
 #include <string>
 
+#include "speech_cost.hpp"
 #include "timbre/timbre.hpp"
 
 namespace {
 
+using timbre::bench::cpu_seconds;
+using timbre::bench::seconds_since;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kFirstAudioSeconds = 0.05;
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 double peak_rss_mb() {
   std::ifstream status("/proc/self/status");
@@ -38,8 +31,6 @@ double peak_rss_mb() {
   }
   return 0;
 }
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 void answer(const timbre::Model& model, const std::string& text, double rate_hz) {
   std::array<float, 4096> chunk;

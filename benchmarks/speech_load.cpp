@@ -8,7 +8,6 @@
 //   timbre-speech-load MODEL THREADS lengths   the first 100 utterances after a warm-up, all of different lengths
 //
 // scripts/compare-peers runs them. Everything is spoken with the default seed.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +23,13 @@
 #include <thread>
 #include <vector>
 
+#include "speech_cost.hpp"
 #include "timbre/timbre.hpp"
 
 namespace {
 
+using timbre::bench::cpu_seconds;
+using timbre::bench::seconds_since;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kSentence =
@@ -38,17 +40,6 @@ constexpr std::size_t kLengths = 200;
 constexpr std::size_t kShortestIds = 11;
 constexpr int kNotCounted = 50;
 constexpr auto kIdle = std::chrono::seconds(5);
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 double resident_mb() {
   std::ifstream file("/proc/self/statm");

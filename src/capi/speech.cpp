@@ -44,16 +44,15 @@ Result<std::unique_ptr<timbre_speech>> open_speech(const timbre_model& model, Op
   EngineState& engine = *model.engine;
   Result<std::optional<voice::Voice>> voice = pin_voice(engine, open, *model.model);
   if (!voice) return std::move(voice).error();
-  const std::uint32_t model_rate = model.model->synthesizer->facts().sample_rate_hz;
   auto handle = std::make_unique<timbre_speech>();
   handle->engine = model.engine;
   handle->seed = open.request.seed;
-  handle->sample_rate_hz = open.request.output_sample_rate_hz == 0 ? model_rate : open.request.output_sample_rate_hz;
   handle->read_timeout = open.read_timeout;
-  constexpr std::uint64_t kDefaultRingSeconds = 10;
-  const std::uint64_t ring = open.ring_samples.value_or(kDefaultRingSeconds * handle->sample_rate_hz);
   auto utterance = std::make_unique<speech::Utterance>(model.model, std::move(open.request), engine.voice_source(),
                                                        std::move(*voice));
+  handle->sample_rate_hz = utterance->sample_rate_hz();
+  constexpr std::uint64_t kDefaultRingSeconds = 10;
+  const std::uint64_t ring = open.ring_samples.value_or(kDefaultRingSeconds * handle->sample_rate_hz);
   handle->stream = std::make_shared<speech::SpeechStream>(engine.executor(), std::move(utterance), ring);
   if (!engine.add(handle->stream)) return Error{Status::kClosed, "the engine was destroyed"};
   handle->stream->start();
